@@ -1,0 +1,283 @@
+//! What happened in a run, as data. Closed under new methods: a method brings names of phases and
+//! roles, never a new variant, so the log, the terminal and every face know no method by name.
+
+use althing_chat::{Retry, Stop, Usage};
+use althing_stdx::Kind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One line of the log. `seq` counts from 0 without gaps within a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub seq: u64,
+    pub run: String,
+    pub at_ms: u64,
+    #[serde(flatten)]
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum What {
+    RunStarted(Box<Opening>),
+    /// The run goes on after a stop; `kept` turns are not asked again.
+    RunResumed {
+        kept: u32,
+        max_cost_usd: Option<f64>,
+    },
+    PhaseStarted {
+        phase: u32,
+        total: u32,
+        name: String,
+        participants: Vec<String>,
+    },
+    PhaseEnded {
+        phase: u32,
+        next: u32,
+        next_name: String,
+    },
+    /// The run waits before `phase`; without an answer it goes on by itself after `timeout_ms`.
+    PauseStarted {
+        phase: u32,
+        timeout_ms: u64,
+    },
+    PauseEnded {
+        phase: u32,
+        timed_out: bool,
+    },
+    TurnStarted(Turn),
+    TurnNoted {
+        turn: u32,
+        note: Note,
+    },
+    TurnDelta {
+        turn: u32,
+        text: String,
+        /// Thinking aloud, not part of the answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        reasoning: bool,
+    },
+    TurnEnded {
+        #[serde(flatten)]
+        by: Turn,
+        outcome: Outcome,
+    },
+    /// The turn was in flight when the run stopped; it is asked once more under a new number.
+    TurnInterrupted {
+        turn: u32,
+    },
+    RunEnded {
+        ending: Ending,
+        totals: Totals,
+    },
+}
+
+/// Everything a run was started with, so that it can be resumed from its log alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    pub method: String,
+    pub question: String,
+    /// Files the person gave along, as name and text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<Quoted>,
+    /// The earlier run this one goes on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continued>,
+    pub seats: Vec<SeatInfo>,
+    /// Role name to seats, for methods with teams.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: Roles,
+    /// Turns of the free discussion, all seats together.
+    pub turns: u32,
+    /// Seats in the order in which they are asked to write the synthesis.
+    pub synthesizers: Vec<usize>,
+    pub synthesizer_mode: String,
+    /// Language of the answers; none: that of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// How long to wait between phases; none: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    /// What the whole run may cost by our table; none where no seat has a known price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_usd: Option<f64>,
+}
+
+pub type Roles = BTreeMap<String, Vec<usize>>;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quoted {
+    pub name: String,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Continued {
+    pub run: String,
+    pub question: String,
+    pub synthesis: String,
+    pub positions: Vec<Quoted>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeatInfo {
+    /// `provider:model`.
+    pub model: String,
+    /// How the seat is called at the table; unique within the run.
+    pub name: String,
+    /// A standing instruction, where one model sits several times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stance: Option<String>,
+    /// A scripted voice, not a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
+}
+
+/// Who speaks, when and as what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Number within the run; a turn asked again gets a new one.
+    pub turn: u32,
+    pub phase: u32,
+    pub seat: usize,
+    /// Which of this seat's turns in this phase, from 0.
+    pub nth: u32,
+    pub model: String,
+    pub name: String,
+    pub speech: Speech,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<String>,
+    /// One of several that speak at the same time.
+    pub parallel: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speech {
+    Answer,
+    Critique,
+    Message,
+    Position,
+    Synthesis,
+}
+
+/// What happens to a call besides its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    Queued,
+    Started,
+    Retrying(Retry),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Said(Box<Said>),
+    Failed(Failure),
+}
+
+/// A successful turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    pub text: String,
+    pub parts: Parts,
+    pub stop: Stop,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    pub took_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub kind: Kind,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+/// The labelled parts of a speech.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Parts {
+    Plain,
+    Critique { agreements: String, disagreements: String, missing: String },
+    Position { position: String, confidence: Option<Confidence> },
+    Estimate { estimate: String, unchanged: bool, confidence: Option<Confidence> },
+    Synthesis(Box<Synthesis>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confidence {
+    pub level: Level,
+    /// 0 to 100; from the level where no number was given.
+    pub score: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Level {
+    Low,
+    Medium,
+    High,
+}
+
+/// What the table came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Synthesis {
+    /// YES, PARTIAL, NO, FOR, AGAINST or `<k> SELECTED`, as the method has it.
+    pub consensus: String,
+    /// What everyone accepts.
+    pub agreed: String,
+    pub synthesis: String,
+    /// `None` where there are none.
+    pub differences: String,
+    /// Anything more under its own heading, such as how views moved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<Quoted>,
+    /// Seat name to its last stated confidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confidences: Vec<Sureness>,
+    /// Successful speeches before this one.
+    pub messages: u32,
+    /// The one who wrote this had argued for a side.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sureness {
+    pub seat: usize,
+    pub model: String,
+    pub name: String,
+    #[serde(flatten)]
+    pub confidence: Confidence,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Completed,
+    Cancelled,
+    Failed(Failure),
+}
+
+/// Tokens and money of a run so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    pub calls: u32,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Sum over the calls whose price is known.
+    pub cost_usd: f64,
+    /// Calls whose tokens nobody counted: the sums are lower bounds.
+    pub uncounted: u32,
+    /// Calls whose price nobody knows: `cost_usd` is a lower bound.
+    pub unpriced: u32,
+}

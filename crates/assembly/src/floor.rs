@@ -1,0 +1,357 @@
+//! The floor: who may speak, one turn at a time or all at once. It records every turn, forgives a
+//! failed one, and hands back turns that a stopped run had already finished.
+
+mod listen;
+mod state;
+
+use crate::event::{Failure, Opening, Outcome, Parts, Said, Speech, Synthesis, Turn, What};
+use crate::methods::Method;
+use crate::past::{Past, Place};
+use crate::prompt::Prompt;
+use althing_chat::{Ask, Model, Usage};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::future::{BoxFuture, join_all};
+use state::State;
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Where events go. `append` returns when the event is as safe as it has to be: the end of a turn
+/// is on disk before the next call starts, a delta may still be on its way.
+pub trait Log: Send + Sync {
+    fn append(&self, what: What) -> BoxFuture<'_, Result<()>>;
+}
+
+/// One place at the table.
+pub struct Seat {
+    pub index: usize,
+    pub name: String,
+    pub stance: Option<String>,
+    pub model: Arc<dyn Model>,
+    /// Dollars for what a call used; none where the price is unknown.
+    pub price: Option<Price>,
+}
+
+/// Dollars of a call with this usage.
+pub type Price = Arc<dyn Fn(&Usage) -> f64 + Send + Sync>;
+
+/// Limits of a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// A turn that takes longer is lost. Time spent waiting in line does not count.
+    pub turn_max: Duration,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { turn_max: Duration::from_secs(600) }
+    }
+}
+
+/// What a seat is asked to do.
+pub struct Cue {
+    pub speech: Speech,
+    pub role: Option<&'static str>,
+    pub round: Option<&'static str>,
+    pub prompt: Prompt,
+    /// Takes the labelled parts out of the answer.
+    pub parse: Box<dyn Fn(&str) -> Parts + Send + Sync>,
+}
+
+impl Cue {
+    /// A message without labels.
+    pub fn message(role: Option<&'static str>, prompt: Prompt) -> Cue {
+        Cue {
+            speech: Speech::Message,
+            role,
+            round: None,
+            prompt,
+            parse: Box::new(|_| Parts::Plain),
+        }
+    }
+}
+
+/// What a seat said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spoken {
+    pub seat: usize,
+    pub model: String,
+    pub name: String,
+    pub role: Option<&'static str>,
+    pub text: String,
+    pub parts: Parts,
+}
+
+impl Spoken {
+    /// Name and text, as prompts quote it.
+    pub fn quoted(&self) -> (String, String) {
+        let name = match self.role {
+            Some(role) => format!("{} ({role})", self.name),
+            None => self.name.clone(),
+        };
+        (name, self.text.clone())
+    }
+}
+
+/// The table of one run.
+pub struct Floor {
+    pub opening: Opening,
+    pub(crate) method: &'static Method,
+    seats: Vec<Seat>,
+    log: Arc<dyn Log>,
+    past: Past,
+    rules: Rules,
+    resume: Arc<Notify>,
+    state: Mutex<State>,
+}
+
+impl Floor {
+    /// A table for `opening`. `resume` ends a pause; one that comes early ends the next pause.
+    pub fn new(
+        opening: Opening,
+        method: &'static Method,
+        seats: Vec<Seat>,
+        log: Arc<dyn Log>,
+        past: Past,
+        rules: Rules,
+        resume: Arc<Notify>,
+    ) -> Floor {
+        let state = Mutex::new(State::new(seats.len(), past.turn_next));
+        Floor { opening, method, seats, log, past, rules, resume, state }
+    }
+
+    pub fn question(&self) -> &str {
+        &self.opening.question
+    }
+
+    /// All seats, the silent ones too.
+    pub fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+
+    /// Seats in the role `name`, in their order.
+    pub fn role(&self, name: &str) -> Vec<&Seat> {
+        let seats = self.opening.roles.get(name).map(Vec::as_slice).unwrap_or_default();
+        seats.iter().filter_map(|seat| self.seats.get(*seat)).collect()
+    }
+
+    /// Whether a seat is still asked: not out for good.
+    pub fn is_in(&self, seat: &Seat) -> bool {
+        self.state().is_in(seat.index)
+    }
+
+    /// Whether a seat spoke when last asked, or has not been asked yet.
+    pub fn is_living(&self, seat: &Seat) -> bool {
+        self.state().is_living(seat.index)
+    }
+
+    /// Seats that are still asked.
+    pub fn present(&self) -> Vec<&Seat> {
+        self.seats.iter().filter(|seat| self.is_in(seat)).collect()
+    }
+
+    /// Ends the phase before, waits where the person wants to, and opens the method's phase `number`.
+    pub async fn phase(&self, number: u32) -> Result<()> {
+        let before = self.state().phase;
+        if before > 0 {
+            self.quorum(self.method.seats_min)?;
+            self.end_phase(before, number).await?;
+            self.pause(number).await?;
+        }
+        self.state().phase = number;
+        if self.past.phases_started.contains(&number) {
+            return Ok(());
+        }
+        let participants = self.present().iter().map(|seat| seat.name.clone()).collect();
+        let (total, name) = (self.method.phases.len() as u32, self.phase_name(number));
+        self.append(What::PhaseStarted { phase: number, total, name, participants }).await
+    }
+
+    /// Fails where fewer than `needed` seats are living.
+    pub fn quorum(&self, needed: usize) -> Result<()> {
+        let living = self.seats.iter().filter(|seat| self.is_living(seat)).count();
+        if living >= needed {
+            return Ok(());
+        }
+        let state = self.state();
+        let lost: Vec<String> = self
+            .seats
+            .iter()
+            .filter_map(|seat| {
+                state.why_lost(seat.index).map(|why| format!("{}: {why}", seat.name))
+            })
+            .collect();
+        let message = format!(
+            "{} needs {needed} living models and {living} {} left ({})",
+            self.method.name,
+            if living == 1 { "is" } else { "are" },
+            lost.join("; ")
+        );
+        Err(Fault::new(Kind::TooFew, message))
+    }
+
+    /// Lets one seat speak. `None`: it lost its turn. An error ends the run.
+    pub async fn say(&self, seat: &Seat, cue: Cue) -> Result<Option<Spoken>> {
+        self.turn(seat, cue, false).await
+    }
+
+    /// Lets seats speak at the same time; what was said, in the order asked.
+    pub async fn all<'a>(
+        &self,
+        cues: impl IntoIterator<Item = (&'a Seat, Cue)>,
+    ) -> Result<Vec<Spoken>> {
+        let turns = cues.into_iter().map(|(seat, cue)| self.turn(seat, cue, true));
+        // Everyone finishes before an error ends the run: what is paid for is kept.
+        let spoken: Result<Vec<Option<Spoken>>> = join_all(turns).await.into_iter().collect();
+        Ok(spoken?.into_iter().flatten().collect())
+    }
+
+    /// Lets the first living seat of the synthesis order conclude; where it fails, the next.
+    pub async fn synthesise(
+        &self,
+        prompt: impl Fn(&Seat) -> Prompt,
+        parse: impl Fn(&str) -> Synthesis + Clone + Send + Sync + 'static,
+        debated: impl Fn(&Seat) -> bool,
+    ) -> Result<()> {
+        let order = self.opening.synthesizers.iter().filter_map(|seat| self.seats.get(*seat));
+        let (living, rest): (Vec<&Seat>, Vec<&Seat>) = order.partition(|seat| self.is_living(seat));
+        for seat in living.into_iter().chain(rest).filter(|seat| self.is_in(seat)) {
+            let (parse, debated, messages) = (parse.clone(), debated(seat), self.state().messages);
+            let parse = Box::new(move |text: &str| {
+                Parts::Synthesis(Box::new(Synthesis { messages, debated, ..parse(text) }))
+            });
+            let cue = Cue {
+                speech: Speech::Synthesis,
+                role: None,
+                round: None,
+                prompt: prompt(seat),
+                parse,
+            };
+            if self.say(seat, cue).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(Fault::new(Kind::TooFew, "no model could write the synthesis"))
+    }
+
+    async fn turn(&self, seat: &Seat, cue: Cue, parallel: bool) -> Result<Option<Spoken>> {
+        let place = self.state().next_place(seat.index);
+        if let Some(outcome) = self.past.turns.get(&place) {
+            return Ok(self.settle(seat, outcome.clone(), &cue));
+        }
+        let ask = cue.prompt.ask();
+        let reserved = self.reserve(seat, &ask)?;
+        let turn = self.number(seat, place, &cue, parallel);
+        self.append(What::TurnStarted(turn.clone())).await?;
+        let heard = listen::listen(self, seat, &turn, ask.clone()).await;
+        self.state().reserved -= reserved;
+        let outcome = match heard? {
+            Ok(said) => Outcome::Said(Box::new(self.account(seat, &ask, said, &cue))),
+            Err(fault) => Outcome::Failed(Failure::from(&fault)),
+        };
+        let spoken = self.settle(seat, outcome.clone(), &cue);
+        self.append(What::TurnEnded { by: turn, outcome }).await?;
+        Ok(spoken)
+    }
+
+    fn number(&self, seat: &Seat, place: Place, cue: &Cue, parallel: bool) -> Turn {
+        Turn {
+            turn: self.state().next_turn(),
+            phase: place.phase,
+            seat: place.seat,
+            nth: place.nth,
+            model: seat.model.id().to_string(),
+            name: seat.name.clone(),
+            speech: cue.speech,
+            role: cue.role.map(str::to_string),
+            round: cue.round.map(str::to_string),
+            parallel,
+        }
+    }
+
+    /// Books an outcome: who is living, what it cost, how many messages there are.
+    fn settle(&self, seat: &Seat, outcome: Outcome, cue: &Cue) -> Option<Spoken> {
+        self.state().settle(seat.index, &outcome);
+        let Outcome::Said(said) = outcome else { return None };
+        let (model, name) = (seat.model.id().to_string(), seat.name.clone());
+        Some(Spoken {
+            seat: seat.index,
+            model,
+            name,
+            role: cue.role,
+            text: said.text,
+            parts: said.parts,
+        })
+    }
+
+    /// Adds parts and cost to what was heard.
+    fn account(&self, seat: &Seat, ask: &Ask, mut said: Said, cue: &Cue) -> Said {
+        said.parts = (cue.parse)(&said.text);
+        let usage = said.usage.unwrap_or_else(|| state::guess_usage(ask, &said.text));
+        said.cost_usd = seat.price.as_ref().map(|price| price(&usage));
+        said
+    }
+
+    /// Sets money aside for a call before it is made; a call that may break the limit is not made.
+    fn reserve(&self, seat: &Seat, ask: &Ask) -> Result<f64> {
+        let Some(price) = &seat.price else { return Ok(0.0) };
+        let expected = price(&state::guess_usage(ask, ""));
+        let mut state = self.state();
+        if let Some(max) = self.opening.max_cost_usd {
+            let spent = state.totals.cost_usd + state.reserved;
+            if spent + expected > max {
+                return Err(Fault::new(
+                    Kind::CostLimit,
+                    format!(
+                        "stopped at the cost limit: ${spent:.4} spent or under way, the next call may \
+                         cost ${expected:.4}, and max_cost is ${max:.2}"
+                    ),
+                ));
+            }
+        }
+        state.reserved += expected;
+        Ok(expected)
+    }
+
+    async fn end_phase(&self, phase: u32, next: u32) -> Result<()> {
+        if self.past.phases_ended.contains(&phase) {
+            return Ok(());
+        }
+        self.append(What::PhaseEnded { phase, next, next_name: self.phase_name(next) }).await
+    }
+
+    async fn pause(&self, phase: u32) -> Result<()> {
+        let Some(timeout_ms) = self.opening.pause_ms.filter(|ms| *ms > 0) else { return Ok(()) };
+        if self.past.pauses_ended.contains(&phase) || self.past.phases_started.contains(&phase) {
+            return Ok(());
+        }
+        self.append(What::PauseStarted { phase, timeout_ms }).await?;
+        let wait = Duration::from_millis(timeout_ms);
+        let timed_out = tokio::time::timeout(wait, self.resume.notified()).await.is_err();
+        self.append(What::PauseEnded { phase, timed_out }).await
+    }
+
+    fn phase_name(&self, number: u32) -> String {
+        self.method.phases.get(number as usize - 1).copied().unwrap_or_default().to_string()
+    }
+
+    pub(crate) fn past(&self) -> &Past {
+        &self.past
+    }
+
+    pub(crate) async fn append(&self, what: What) -> Result<()> {
+        self.log.append(what).await
+    }
+
+    /// Tokens and money so far, of the run's earlier sittings too.
+    pub fn totals(&self) -> crate::event::Totals {
+        self.state().totals
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic while holding it would have ended the run; the numbers are still whole.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,150 @@
+//! Listening to one turn: deltas into the log in small batches, the end or the failure out.
+
+use super::{Floor, Seat};
+use crate::event::{Note, Parts, Said, Turn, What};
+use althing_chat::{Answer, Ask, Delta, Stop};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::StreamExt;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Deltas are written together: after this time or this much text, whichever comes first.
+const BATCH_TIME: Duration = Duration::from_millis(50);
+const BATCH_BYTES: usize = 4096;
+/// A reply longer than this is cut here and counts as stopped for length.
+const REPLY_BYTES_MAX: usize = 256 * 1024;
+
+/// What a seat says to `ask`. The outer error is ours and ends the run, the inner one loses the turn.
+pub(super) async fn listen(
+    floor: &Floor,
+    seat: &Seat,
+    turn: &Turn,
+    ask: Ask,
+) -> Result<Result<Said>> {
+    let began = Instant::now();
+    let mut batch = Batch::new(turn.turn, began);
+    let heard = hear(floor, seat, &mut batch, ask).await;
+    batch.flush(floor).await?;
+    let took_ms = began.elapsed().as_millis() as u64;
+    heard.map(|answer| answer.and_then(|answer| said(answer, took_ms)))
+}
+
+async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result<Result<Answer>> {
+    let max = floor.rules.turn_max;
+    let mut deadline = Some(Instant::now() + max);
+    let mut speaking = seat.model.speak(ask);
+    let mut answer = Answer::default();
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = speaking.next() => next,
+            () = at(batch.due()) => { batch.flush(floor).await?; continue }
+            () = at(deadline) => return Ok(Err(too_late(max))),
+        };
+        let delta = match next {
+            Some(Ok(delta)) => delta,
+            Some(Err(fault)) => return Ok(Err(fault)),
+            None if answer.stop.is_some() => return Ok(Ok(answer)),
+            None => return Ok(Err(Fault::new(Kind::Network, "the answer broke off"))),
+        };
+        match &delta {
+            Delta::Text(text) => batch.add(floor, text, false).await?,
+            Delta::Reasoning(text) => batch.add(floor, text, true).await?,
+            Delta::Queued => {
+                deadline = None;
+                batch.note(floor, Note::Queued).await?;
+            }
+            Delta::Started => {
+                deadline = Some(Instant::now() + max);
+                batch.note(floor, Note::Started).await?;
+            }
+            Delta::Retrying(retry) => batch.note(floor, Note::Retrying(retry.clone())).await?,
+            Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) => {}
+        }
+        answer.add(delta);
+        if answer.text.len() > REPLY_BYTES_MAX {
+            answer.text.truncate(answer.text.floor_char_boundary(REPLY_BYTES_MAX));
+            answer.stop = Some(Stop::Length);
+            return Ok(Ok(answer));
+        }
+    }
+}
+
+fn said(answer: Answer, took_ms: u64) -> Result<Said> {
+    let text = answer.text.trim();
+    let stop = answer.stop.unwrap_or(Stop::End);
+    if stop == Stop::Refused {
+        return Err(Fault::new(Kind::Refused, "the model declined to answer"));
+    }
+    if text.is_empty() {
+        return Err(Fault::new(Kind::Upstream, "the model said nothing"));
+    }
+    Ok(Said {
+        text: text.to_string(),
+        parts: Parts::Plain,
+        stop,
+        usage: answer.usage,
+        cost_usd: None,
+        took_ms,
+    })
+}
+
+fn too_late(max: Duration) -> Fault {
+    Fault::new(Kind::TimedOut, format!("no answer within {} s (turn_seconds_max)", max.as_secs()))
+}
+
+/// Waits until `when`; for ever where there is none.
+async fn at(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Text on its way to the log.
+struct Batch {
+    turn: u32,
+    text: String,
+    reasoning: bool,
+    written: Instant,
+    is_first: bool,
+}
+
+impl Batch {
+    fn new(turn: u32, now: Instant) -> Batch {
+        Batch { turn, text: String::new(), reasoning: false, written: now, is_first: true }
+    }
+
+    /// When the text gathered so far must be written.
+    fn due(&self) -> Option<Instant> {
+        (!self.text.is_empty()).then(|| self.written + BATCH_TIME)
+    }
+
+    async fn add(&mut self, floor: &Floor, text: &str, reasoning: bool) -> Result<()> {
+        if self.reasoning != reasoning {
+            self.flush(floor).await?;
+            self.reasoning = reasoning;
+        }
+        self.text.push_str(text);
+        // The first words go out at once: that is what a person waits for.
+        let is_due = self.is_first || self.text.len() >= BATCH_BYTES;
+        self.is_first = false;
+        if is_due || self.due().is_some_and(|due| due <= Instant::now()) {
+            self.flush(floor).await?;
+        }
+        Ok(())
+    }
+
+    async fn note(&mut self, floor: &Floor, note: Note) -> Result<()> {
+        floor.append(What::TurnNoted { turn: self.turn, note }).await
+    }
+
+    async fn flush(&mut self, floor: &Floor) -> Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        self.written = Instant::now();
+        let text = std::mem::take(&mut self.text);
+        floor.append(What::TurnDelta { turn: self.turn, text, reasoning: self.reasoning }).await
+    }
+}

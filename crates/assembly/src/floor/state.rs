@@ -1,0 +1,110 @@
+//! The numbers of a run: turns, standing of each seat, tokens and money.
+
+use crate::event::{Failure, Outcome, Totals};
+use crate::past::Place;
+use althing_chat::{Ask, Usage};
+use althing_stdx::{Fault, text};
+use std::collections::HashMap;
+
+/// A seat that loses this many turns in a row is not asked again.
+const MISSES_MAX: u32 = 2;
+/// Characters of a token, roughly, for estimates.
+const CHARS_PER_TOKEN: usize = 4;
+/// Tokens an answer is expected to have before it is known.
+const ANSWER_TOKENS: u64 = 800;
+/// Characters of a failure shown in a list of failures.
+const WHY_CHARS_MAX: usize = 160;
+
+#[derive(Debug, Clone, Default)]
+struct Standing {
+    misses: u32,
+    is_out: bool,
+    last: Option<Failure>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub phase: u32,
+    pub messages: u32,
+    pub totals: Totals,
+    /// Dollars set aside for calls in flight.
+    pub reserved: f64,
+    turn_next: u32,
+    nth: HashMap<(u32, usize), u32>,
+    standing: Vec<Standing>,
+}
+
+impl State {
+    pub fn new(seats: usize, turn_next: u32) -> State {
+        State {
+            phase: 0,
+            messages: 0,
+            totals: Totals::default(),
+            reserved: 0.0,
+            turn_next,
+            nth: HashMap::new(),
+            standing: vec![Standing::default(); seats],
+        }
+    }
+
+    pub fn is_in(&self, seat: usize) -> bool {
+        self.standing.get(seat).is_some_and(|standing| !standing.is_out)
+    }
+
+    pub fn is_living(&self, seat: usize) -> bool {
+        self.standing.get(seat).is_some_and(|standing| standing.misses == 0 && !standing.is_out)
+    }
+
+    pub fn why_lost(&self, seat: usize) -> Option<String> {
+        let failure = self.standing.get(seat)?.last.as_ref()?;
+        Some(text::one_line(&failure.message, WHY_CHARS_MAX))
+    }
+
+    /// The next turn of `seat` in this phase.
+    pub fn next_place(&mut self, seat: usize) -> Place {
+        let count = self.nth.entry((self.phase, seat)).or_default();
+        *count += 1;
+        Place { phase: self.phase, seat, nth: *count - 1 }
+    }
+
+    pub fn next_turn(&mut self) -> u32 {
+        self.turn_next += 1;
+        self.turn_next - 1
+    }
+
+    pub fn settle(&mut self, seat: usize, outcome: &Outcome) {
+        self.totals.calls += 1;
+        let Some(standing) = self.standing.get_mut(seat) else { return };
+        match outcome {
+            Outcome::Said(said) => {
+                *standing = Standing::default();
+                self.messages += 1;
+                let usage = said.usage.unwrap_or_default();
+                self.totals.input_tokens += usage.input.unwrap_or(0);
+                self.totals.output_tokens += usage.output.unwrap_or(0);
+                self.totals.uncounted += u32::from(said.usage.is_none());
+                self.totals.cost_usd += said.cost_usd.unwrap_or(0.0);
+                self.totals.unpriced += u32::from(said.cost_usd.is_none());
+            }
+            Outcome::Failed(failure) => {
+                standing.misses += 1;
+                standing.is_out = failure.kind.is_permanent() || standing.misses >= MISSES_MAX;
+                standing.last = Some(failure.clone());
+            }
+        }
+    }
+}
+
+/// Tokens of a call where nobody counted them; an empty answer stands for one not yet given.
+pub(super) fn guess_usage(ask: &Ask, answer: &str) -> Usage {
+    let tokens = |chars: usize| chars.div_ceil(CHARS_PER_TOKEN) as u64;
+    let output = if answer.is_empty() { ANSWER_TOKENS } else { tokens(answer.chars().count()) };
+    Usage { input: Some(tokens(ask.chars())), output: Some(output), ..Usage::default() }
+}
+
+impl From<&Fault> for Failure {
+    fn from(fault: &Fault) -> Failure {
+        let retry_after_ms = fault.retry_after.map(|wait| wait.as_millis() as u64);
+        Failure { kind: fault.kind, message: fault.message.clone(), retry_after_ms }
+    }
+}

@@ -1,0 +1,188 @@
+//! Standard: everyone answers alone, criticises all answers, discusses, takes a final position; one
+//! of them writes down what they came to.
+
+use super::Method;
+use super::brief::{self, brief};
+use crate::event::{Parts, Speech};
+use crate::floor::{Cue, Floor, Seat, Spoken};
+use crate::measure;
+use crate::parse;
+use crate::prompt::Prompt;
+use althing_stdx::Result;
+
+pub(super) const METHOD: Method = Method {
+    name: "standard",
+    about: "answer alone, criticise, discuss, settle: seeks what all can stand behind",
+    seats_min: 2,
+    even: false,
+    phases: &[
+        "Independent Answers",
+        "Structured Critique",
+        "Discussion",
+        "Final Positions",
+        "Synthesis",
+    ],
+    roles: |_| vec![],
+    calls: |seats, turns| 3 * seats + turns + 1,
+    run: |floor| Box::pin(run(floor)),
+};
+
+async fn run(floor: &Floor) -> Result<()> {
+    floor.phase(1).await?;
+    let answers =
+        floor.all(floor.present().into_iter().map(|seat| (seat, answer(floor, seat)))).await?;
+
+    floor.phase(2).await?;
+    let critiques = floor
+        .all(floor.present().into_iter().map(|seat| (seat, critique(floor, seat, &answers))))
+        .await?;
+
+    floor.phase(3).await?;
+    let talk = discuss(floor, &answers, &critiques).await?;
+
+    floor.phase(4).await?;
+    let positions = floor
+        .all(
+            floor
+                .present()
+                .into_iter()
+                .map(|seat| (seat, position(floor, seat, &answers, &critiques, &talk))),
+        )
+        .await?;
+
+    floor.phase(5).await?;
+    let confidences = measure::confidences(&positions);
+    let read = move |text: &str| {
+        brief::read_synthesis(
+            text,
+            "CONSENSUS",
+            &["YES", "PARTIAL", "NO"],
+            "PARTIAL",
+            confidences.clone(),
+        )
+    };
+    floor.synthesise(|seat| synthesis(floor, seat, &answers, &positions), read, |_| false).await
+}
+
+async fn discuss(floor: &Floor, answers: &[Spoken], critiques: &[Spoken]) -> Result<Vec<Spoken>> {
+    let mut talk = Vec::new();
+    let turns = floor.opening.turns;
+    for turn in 0..turns {
+        let present = floor.present();
+        let Some(seat) = present.get(turn as usize % present.len().max(1)) else { break };
+        let prompt = brief(floor, seat)
+            .quotes("The answers everyone gave alone:", brief::quoted(answers))
+            .quotes("What each criticised:", brief::quoted(critiques))
+            .quotes("The discussion so far:", brief::quoted(&talk))
+            .text(format!(
+                "Turn {} of {turns}. {} Make one point in at most 120 words: the one that matters most \
+                 now. Address whoever it concerns by name.",
+                turn + 1,
+                hint(turn, turns)
+            ));
+        talk.extend(floor.say(seat, Cue::message(None, prompt)).await?);
+    }
+    Ok(talk)
+}
+
+/// What a turn is for, by how much of the discussion is left.
+fn hint(turn: u32, turns: u32) -> &'static str {
+    match (turn, turns - turn - 1) {
+        (_, 0) => "This is the last word of the discussion: settle something that can be settled.",
+        (_, 1) => "The discussion is nearly over: say what still stands between you.",
+        (0, _) => "Open with the disagreement on which the answer depends.",
+        (turn, _) if turn * 3 < turns => "Test the strongest claim made so far.",
+        (turn, _) if turn * 3 < turns * 2 => {
+            "Answer what was put to you, or bring the evidence that is missing."
+        }
+        _ => "Narrow it down: what can be dropped, what would change your mind?",
+    }
+}
+
+fn answer(floor: &Floor, seat: &Seat) -> Cue {
+    let prompt = brief(floor, seat).text(
+        "Answer the question on your own; nobody has spoken yet and the others will read this. Give your \
+         answer first, then the reasons that carry it, then where it could be wrong.",
+    );
+    Cue { speech: Speech::Answer, ..Cue::message(None, prompt) }
+}
+
+fn critique(floor: &Floor, seat: &Seat, answers: &[Spoken]) -> Cue {
+    let prompt = own_and_others(brief(floor, seat), seat, answers)
+        .text(
+            "Criticise the answers, your own included. Look for the claim that is wrong, the assumption \
+             nobody stated and the case nobody thought of; name whose it is. Where they are right, say \
+             so in a line.",
+        )
+        .label("AGREEMENTS", "what holds up, and why")
+        .label("DISAGREEMENTS", "what is wrong or weak, whose it is, and why")
+        .label("MISSING", "what nobody has considered yet");
+    let parse = |text: &str| {
+        let [agreements, disagreements, missing] =
+            parse::sections(text, ["AGREEMENTS", "DISAGREEMENTS", "MISSING"]);
+        let found_none = agreements.is_none() && disagreements.is_none() && missing.is_none();
+        let agreements = if found_none { text.to_string() } else { agreements.unwrap_or_default() };
+        Parts::Critique {
+            agreements,
+            disagreements: disagreements.unwrap_or_default(),
+            missing: missing.unwrap_or_default(),
+        }
+    };
+    Cue { speech: Speech::Critique, parse: Box::new(parse), ..Cue::message(None, prompt) }
+}
+
+fn own_and_others(prompt: Prompt, seat: &Seat, answers: &[Spoken]) -> Prompt {
+    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) =
+        answers.iter().partition(|spoken| spoken.seat == seat.index);
+    prompt
+        .quotes("Your own answer:", brief::quoted(own))
+        .quotes("The other answers:", brief::quoted(others))
+}
+
+fn position(
+    floor: &Floor,
+    seat: &Seat,
+    answers: &[Spoken],
+    critiques: &[Spoken],
+    talk: &[Spoken],
+) -> Cue {
+    let prompt = own_and_others(brief(floor, seat), seat, answers)
+        .quotes("What each criticised:", brief::quoted(critiques))
+        .quotes("The discussion:", brief::quoted(talk))
+        .text(
+            "State where you stand now. It may be where you began or somewhere else; what counts is what \
+             the arguments support, not what most people said.",
+        )
+        .label("POSITION", "your answer to the question in two to five sentences, with the reason that decides it")
+        .label("CONFIDENCE", brief::CONFIDENCE);
+    let parse = |text: &str| {
+        let [position, confidence] = parse::sections(text, ["POSITION", "CONFIDENCE"]);
+        Parts::Position {
+            position: position.unwrap_or_else(|| parse::before(text, &["CONFIDENCE"]).to_string()),
+            confidence: confidence.and_then(|text| parse::confidence(&text)),
+        }
+    };
+    Cue { speech: Speech::Position, parse: Box::new(parse), ..Cue::message(None, prompt) }
+}
+
+fn synthesis(floor: &Floor, seat: &Seat, answers: &[Spoken], positions: &[Spoken]) -> Prompt {
+    let stated = positions.iter().map(|spoken| match &spoken.parts {
+        Parts::Position { position, confidence } => (
+            format!("{}, confidence {}", spoken.name, brief::in_words(*confidence)),
+            position.clone(),
+        ),
+        _ => spoken.quoted(),
+    });
+    let prompt = brief(floor, seat)
+        .quotes("What each answered at first:", brief::quoted(answers))
+        .quotes("Where each stands at the end:", stated)
+        .text(
+            "Write down what this table came to. You speak for everyone now: give each view its weight by \
+             its reasons, your own no more than the others'. Do not smooth over a real disagreement.",
+        )
+        .label("CONSENSUS", "YES if all positions amount to the same answer, PARTIAL if they share its core, NO if not");
+    brief::synthesis_form(prompt)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+
+/// Sections joined by ` | `, `-` where one is missing.
+#[track_caller]
+fn check<const N: usize>(labels: [&str; N], answer: &str, want: &str) {
+    let got = sections(answer, labels).map(|s| s.unwrap_or("-".into()));
+    assert_eq!(got.join(" | "), want, "\n{answer}");
+}
+
+const CRITIQUE: [&str; 3] = ["AGREEMENTS", "DISAGREEMENTS", "MISSING"];
+const POSITION: [&str; 2] = ["POSITION", "CONFIDENCE"];
+
+#[test]
+fn labels_as_models_write_them() {
+    check(CRITIQUE, "AGREEMENTS: a\nDISAGREEMENTS: b\nMISSING: c", "a | b | c");
+    check(CRITIQUE, "**AGREEMENTS:** a\n\n**DISAGREEMENTS**: b\n\n**MISSING:**\nc", "a | b | c");
+    check(CRITIQUE, "## Agreements\na\n\n## Disagreements\nb\n## Missing\nc", "a | b | c");
+    check(CRITIQUE, "agreement: a\nDisagreement: b\nmissing: c", "a | b | c");
+    check(
+        CRITIQUE,
+        "1. **Agreements**: a\n2. **Disagreements**: b\n3. **Missing**: c",
+        "a | b | c",
+    );
+    check(CRITIQUE, "- AGREEMENTS: a\n- DISAGREEMENTS: b\n* MISSING: c", "a | b | c");
+    check(CRITIQUE, "### **AGREEMENTS**\n\na\n\n---\n\n### **DISAGREEMENTS**\n\nb", "a | b | -");
+    check(CRITIQUE, "AGREEMENTS：a\nDISAGREEMENTS：b", "a | b | -");
+    check(CRITIQUE, "AGREEMENTS\na\nDISAGREEMENTS\nb", "a | b | -");
+}
+
+#[test]
+fn order_and_prose_do_not_matter() {
+    check(CRITIQUE, "DISAGREEMENTS: b\nMISSING: c\nAGREEMENTS: a", "a | b | c");
+    check(
+        CRITIQUE,
+        "Sure! Here is my view.\n\nAGREEMENTS: a\nmore a\n\nDISAGREEMENTS: b",
+        "a\nmore a | b | -",
+    );
+    check(CRITIQUE, "no labels at all", "- | - | -");
+    check(CRITIQUE, "The disagreements between us are small.", "- | - | -");
+    check(
+        CRITIQUE,
+        "AGREEMENTS: a\nMy agreements with Bob: many",
+        "a\nMy agreements with Bob: many | - | -",
+    );
+    assert_eq!(before("first\nAGREEMENTS: a", &CRITIQUE), "first");
+    assert_eq!(before("all of it", &CRITIQUE), "all of it");
+}
+
+#[test]
+fn several_labels_on_one_line() {
+    check(POSITION, "POSITION: Yes, go. CONFIDENCE: HIGH 80", "Yes, go. | HIGH 80");
+    check(
+        POSITION,
+        "**POSITION:** Yes, **go**. **CONFIDENCE:** HIGH (80)",
+        "Yes, **go**. | HIGH (80)",
+    );
+    check(POSITION, "**POSITION: Yes**\n**CONFIDENCE: LOW**", "Yes | LOW");
+    check(POSITION, "| POSITION: Yes | CONFIDENCE: LOW |", "Yes | LOW |");
+}
+
+#[test]
+fn the_first_label_wins_and_quoted_ones_do_not_count() {
+    check(
+        POSITION,
+        "POSITION: mine\nPOSITION: again\nCONFIDENCE: LOW",
+        "mine\nPOSITION: again | LOW",
+    );
+    check(POSITION, "> POSITION: theirs\n\nPOSITION: mine", "mine | -");
+    check(POSITION, "```\nPOSITION: code\n```\nPOSITION: mine", "mine | -");
+    check(POSITION, "POSITION:", " | -");
+    check(POSITION, "", "- | -");
+}
+
+#[test]
+fn longer_labels_win_and_blanks_may_be_underscores() {
+    check(["REVISED ESTIMATE", "ESTIMATE"], "REVISED ESTIMATE: 5", "5 | -");
+    check(["ESTIMATE", "REVISED ESTIMATE"], "Revised_Estimate: 5\nestimate: 4", "4 | 5");
+    check(["OPEN QUESTIONS"], "**OPEN_QUESTIONS:** why?", "why?");
+    check(["IDEA 1", "IDEA 10"], "IDEA 10: ten\nIDEA 1: one", "one | ten");
+}
+
+#[test]
+fn confidences() {
+    #[track_caller]
+    fn check(text: &str, want: Option<(Level, u8)>) {
+        assert_eq!(confidence(text).map(|c| (c.level, c.score)), want, "{text}");
+    }
+    check("HIGH", Some((Level::High, 85)));
+    check("medium", Some((Level::Medium, 60)));
+    check("Low - I guess", Some((Level::Low, 30)));
+    check("HIGH (92%)", Some((Level::High, 92)));
+    check("HIGH, 92/100", Some((Level::High, 92)));
+    check("85", Some((Level::High, 85)));
+    check("0.7", Some((Level::Medium, 70)));
+    check("12.5 %", Some((Level::Low, 13)));
+    check("MEDIUM 150", Some((Level::Medium, 60)));
+    check("the progress is slow and highly uncertain", None);
+    check("", None);
+}
+
+#[test]
+fn every_cut_of_a_dressed_answer_parses_without_panic() {
+    let answer = "1) **AGREEMENTS：** é\n> x\n```\n|_MISSING_: ü| DISAGREEMENTS: **\n---";
+    for (cut, _) in answer.char_indices() {
+        let _ = sections(&answer[..cut], CRITIQUE);
+        let _ = before(&answer[cut..], &CRITIQUE);
+    }
+}

@@ -1,0 +1,235 @@
+//! The words between Althing and anything that speaks: an HTTP model, a CLI agent, a worker or a
+//! scripted voice. Messages and tools in, deltas out. No I/O.
+
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::stream::{BoxStream, StreamExt};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A voice. Every method, the council and every face speak through this one trait.
+pub trait Model: Send + Sync {
+    /// `provider:model`, unique among the models of this machine.
+    fn id(&self) -> &str;
+
+    /// Says something. The stream ends after `Delta::Stop` or the first error; dropping it cancels
+    /// the call.
+    fn speak(&self, ask: Ask) -> Speaking;
+}
+
+/// What a model says, as it says it.
+pub type Speaking = BoxStream<'static, Result<Delta>>;
+
+/// One request to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    pub messages: Vec<Message>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// How hard to think, as the provider names it (`low`, `medium`, `high`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// Whether the provider is asked to stream. The answer is a stream of deltas either way.
+    pub stream: bool,
+}
+
+impl Ask {
+    /// A system prompt and a user message, streamed.
+    pub fn new(system: impl Into<String>, user: impl Into<String>) -> Ask {
+        let system = system.into();
+        let mut messages = vec![Message::user(user)];
+        if !system.is_empty() {
+            messages.insert(0, Message::system(system));
+        }
+        Ask {
+            messages,
+            tools: vec![],
+            max_tokens: None,
+            temperature: None,
+            effort: None,
+            stream: true,
+        }
+    }
+
+    /// All system text, in order, as one.
+    pub fn system(&self) -> String {
+        let texts =
+            self.messages.iter().filter(|m| m.role == Role::System).map(|m| m.text.as_str());
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Characters of all messages: the basis of an estimate where nobody counts tokens.
+    pub fn chars(&self) -> usize {
+        self.messages.iter().map(|m| m.text.chars().count()).sum()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub text: String,
+    /// What an assistant asked to be called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Which call a tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
+
+impl Message {
+    fn new(role: Role, text: impl Into<String>) -> Message {
+        Message { role, text: text.into(), tool_calls: vec![], tool_call_id: None }
+    }
+    pub fn system(text: impl Into<String>) -> Message {
+        Message::new(Role::System, text)
+    }
+    pub fn user(text: impl Into<String>) -> Message {
+        Message::new(Role::User, text)
+    }
+    pub fn assistant(text: impl Into<String>) -> Message {
+        Message::new(Role::Assistant, text)
+    }
+    /// An assistant message that asks for tools.
+    pub fn calls(text: impl Into<String>, tool_calls: Vec<ToolCall>) -> Message {
+        Message { tool_calls, ..Message::new(Role::Assistant, text) }
+    }
+    /// The result of the call `id`.
+    pub fn tool(id: impl Into<String>, text: impl Into<String>) -> Message {
+        Message { tool_call_id: Some(id.into()), ..Message::new(Role::Tool, text) }
+    }
+}
+
+/// A function a model may ask for. `parameters` is a JSON Schema.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// JSON text, as the model wrote it; `{}` where it wrote nothing.
+    pub arguments: String,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delta {
+    /// The call waits in line for a server that runs one model at a time.
+    Queued,
+    /// The wait is over and the request goes out.
+    Started,
+    /// The attempt failed before the first token and will be made again.
+    Retrying(Retry),
+    /// Thinking aloud. Never part of the answer.
+    Reasoning(String),
+    Text(String),
+    /// A whole call: streamed fragments are joined before this.
+    ToolCall(ToolCall),
+    /// Tokens so far. Later reports replace earlier ones.
+    Usage(Usage),
+    /// The end, and why.
+    Stop(Stop),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// The attempt that failed, from 1.
+    pub attempt: u32,
+    pub wait_ms: u64,
+    pub kind: Kind,
+    pub message: String,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It had said everything.
+    End,
+    /// The token limit.
+    Length,
+    /// It waits for the results of its tool calls.
+    ToolCalls,
+    /// The model or the provider's filter declined.
+    Refused,
+    /// Something else, in the provider's word.
+    Other(String),
+}
+
+/// Tokens, where the provider counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All tokens of the prompt, cached ones included.
+    pub input: Option<u64>,
+    /// All tokens of the answer, reasoning included.
+    pub output: Option<u64>,
+    /// Of `input`: read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    /// Of `output`: spent on reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+}
+
+impl Usage {
+    /// Later reports replace earlier ones, number by number.
+    pub fn update(&mut self, later: Usage) {
+        self.input = later.input.or(self.input);
+        self.output = later.output.or(self.output);
+        self.cached = later.cached.or(self.cached);
+        self.reasoning = later.reasoning.or(self.reasoning);
+    }
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub text: String,
+    pub reasoning: String,
+    pub tool_calls: Vec<ToolCall>,
+    pub usage: Option<Usage>,
+    pub stop: Option<Stop>,
+}
+
+impl Answer {
+    /// Takes in one delta.
+    pub fn add(&mut self, delta: Delta) {
+        match delta {
+            Delta::Text(text) => self.text.push_str(&text),
+            Delta::Reasoning(text) => self.reasoning.push_str(&text),
+            Delta::ToolCall(call) => self.tool_calls.push(call),
+            Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
+            Delta::Stop(stop) => self.stop = Some(stop),
+            Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+        }
+    }
+
+    /// Listens to the end. A stream that ends without `Stop` was cut.
+    pub async fn collect(mut speaking: Speaking) -> Result<Answer> {
+        let mut answer = Answer::default();
+        while let Some(delta) = speaking.next().await {
+            answer.add(delta?);
+        }
+        match answer.stop {
+            Some(_) => Ok(answer),
+            None => Err(Fault::new(Kind::Network, "the answer broke off")),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Wire dialects: pure functions between `chat` and a provider's bytes. Nothing here opens a
+//! socket or knows the time.
+
+use althing_chat::{Ask, Delta};
+use althing_stdx::{Fault, Result};
+use serde_json::Value;
+
+/// One wire language, shared by every provider that speaks it.
+pub struct Dialect {
+    pub name: &'static str,
+    /// The request for `ask` to `model`.
+    pub write: fn(model: &str, ask: &Ask) -> Request,
+    /// A reader for the body of a success; `stream` is what the request asked for.
+    pub reader: fn(stream: bool) -> Box<dyn Reader>,
+    /// What an answer with an error status means.
+    pub refuse: fn(&Refusal<'_>) -> Fault,
+    /// The header that carries the key: name and value.
+    pub key_header: fn(key: &str) -> (&'static str, String),
+    /// Path of the list of models below the base URL.
+    pub list_path: &'static str,
+    /// The models in the body of that list.
+    pub read_list: fn(body: &[u8]) -> Result<Vec<Listed>>,
+}
+
+/// A request below a provider's base URL; always POST with a JSON body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub path: String,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Value,
+}
+
+/// Turns the bytes of an answer into deltas, however they are cut.
+pub trait Reader: Send {
+    /// Bytes as they arrive. After the first error nothing more is returned.
+    fn feed(&mut self, bytes: &[u8]) -> Vec<Result<Delta>>;
+    /// The body ended. A stream that ends before its own end mark was cut: `Kind::Network`.
+    fn end(&mut self) -> Vec<Result<Delta>>;
+}
+
+/// An answer with an error status.
+pub struct Refusal<'a> {
+    pub status: u16,
+    /// A header's value by lower-case name.
+    pub header: &'a dyn Fn(&str) -> Option<String>,
+    pub body: &'a [u8],
+}
+
+/// A model in a provider's list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub id: String,
+    pub display_name: Option<String>,
+    pub owned_by: Option<String>,
+    pub context_tokens: Option<u64>,
+}

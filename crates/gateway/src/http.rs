@@ -1,0 +1,127 @@
+//! The one door to the network: pooled HTTP/1.1 and HTTP/2. It knows requests and bytes, and
+//! nothing of models; redirects are handed back as they came.
+
+mod connect;
+#[cfg(test)]
+mod tests;
+
+use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause};
+use althing_stdx::{Fault, Kind, Result};
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use http_body_util::{BodyExt, Full};
+use hyper::header::{HeaderMap, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
+use hyper::{Method, Request, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::RootCertStore;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Idle connections kept per server; more are closed when their call ends.
+const POOL_IDLE_MAX: usize = 8;
+/// How long an idle connection is kept; then it is closed.
+const POOL_IDLE_TIME: Duration = Duration::from_secs(90);
+/// An HTTP/2 connection with calls under way that does not answer a ping within both together is
+/// taken for dead, and its calls fail as `Kind::Network`.
+const PING_EVERY: Duration = Duration::from_secs(20);
+const PING_WAIT: Duration = Duration::from_secs(10);
+
+/// The bytes of an answer as they arrive. Dropping it ends the call.
+pub(crate) type Body = BoxStream<'static, Result<Bytes>>;
+
+/// The pooled client; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Http {
+    client: Client<Connector, Full<Bytes>>,
+    proxies: Arc<Matcher>,
+}
+
+/// A request as it goes out.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    pub method: Method,
+    pub url: Uri,
+    /// The key's header is marked sensitive and does not print.
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+/// The head of an answer, and its body still to come.
+pub(crate) struct Incoming {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Body,
+}
+
+impl Http {
+    /// A client with the environment's proxies and the machine's certificates.
+    pub(crate) fn new(connect_wait: Duration) -> Http {
+        Http::with(Matcher::from_env(), None, connect_wait)
+    }
+
+    fn with(proxies: Matcher, roots: Option<RootCertStore>, connect_wait: Duration) -> Http {
+        let proxies = Arc::new(proxies);
+        let connector = Connector::new(proxies.clone(), Tls::new(roots), connect_wait);
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(POOL_IDLE_TIME)
+            .pool_max_idle_per_host(POOL_IDLE_MAX)
+            .http2_adaptive_window(true)
+            .http2_keep_alive_interval(PING_EVERY)
+            .http2_keep_alive_timeout(PING_WAIT)
+            .build(connector);
+        Http { client, proxies }
+    }
+
+    /// Sends a request and waits for the head of the answer. The only deadline here is that of the
+    /// connection; the caller bounds the rest.
+    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Incoming> {
+        let at = origin(&outgoing.url);
+        let request = self.request(outgoing)?;
+        let answer = self.client.request(request).await.map_err(|error| broken(&at, &error))?;
+        let (head, body) = answer.into_parts();
+        let body = body.into_data_stream().map_err(move |error| broken(&at, &error)).boxed();
+        Ok(Incoming { status: head.status.as_u16(), headers: head.headers, body })
+    }
+
+    fn request(&self, outgoing: Outgoing) -> Result<Request<Full<Bytes>>> {
+        let Outgoing { method, url, mut headers, body } = outgoing;
+        let agent = HeaderValue::from_static(concat!("althing/", env!("CARGO_PKG_VERSION")));
+        headers.insert(USER_AGENT, agent);
+        if let Some(auth) = self.proxy_auth(&url) {
+            headers.insert(PROXY_AUTHORIZATION, auth);
+        }
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = url;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// A proxy reads plain HTTP itself, so its password travels with the request; for https it
+    /// goes into CONNECT and never reaches the server.
+    fn proxy_auth(&self, url: &Uri) -> Option<HeaderValue> {
+        let plain = url.scheme_str() == Some("http");
+        let proxy = proxy_for(&self.proxies, url).filter(|_| plain)?;
+        proxy.basic_auth().cloned()
+    }
+}
+
+/// `scheme://host:port` of an address: what may be shown of it.
+pub(crate) fn origin(uri: &Uri) -> String {
+    let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}", uri.scheme_str().unwrap_or("http"), uri.host().unwrap_or_default())
+}
+
+/// The connector's own words where it failed, else what the broken connection said.
+fn broken(at: &str, error: &(dyn Error + 'static)) -> Fault {
+    if let Some(fault) = causes(error).find_map(|cause| cause.downcast_ref::<Fault>()) {
+        return fault.clone();
+    }
+    let text = format!("the connection to {at} broke: {}", root_cause(error));
+    Fault::new(Kind::Network, text).source(chain(error))
+}

@@ -1,0 +1,166 @@
+//! The one door to the network: providers as rows, dialects as pure functions, and around them a
+//! pooled client, deadlines, retries, lanes and prices.
+
+mod call;
+pub mod catalog;
+pub mod dialect;
+mod exchange;
+mod framing;
+mod http;
+mod lane;
+pub mod price;
+pub mod providers;
+mod retry;
+#[cfg(test)]
+mod tests;
+
+pub use catalog::{display_name, split_effort};
+pub use dialect::Listed;
+pub use price::Price;
+pub use providers::{PROVIDERS, Provider, family, is_chat_model, provider};
+
+use althing_chat::{Ask, Model, Speaking};
+use althing_stdx::redact::Secret;
+use althing_stdx::{Fault, Result};
+use bytes::Bytes;
+use call::{Attempt, Call, Opened};
+use futures_util::stream::{self, StreamExt};
+use http::Http;
+use lane::Lanes;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// A server to call: a provider's own, or one a person runs.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// The provider's name, or a person's own name for it.
+    pub id: String,
+    pub provider: &'static Provider,
+    pub base_url: String,
+    pub key: Option<Secret>,
+    /// Calls at once; 1 where a server runs its models one after another.
+    pub parallel: usize,
+}
+
+impl Endpoint {
+    /// What messages call it: the provider's title, with the person's own name where it has one.
+    pub fn who(&self) -> String {
+        let title = self.provider.title;
+        if self.id == self.provider.name { title.into() } else { format!("{title} ({})", self.id) }
+    }
+}
+
+/// How long and how much a call may take. Time in line counts against none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Name lookup, TCP, proxy and TLS together.
+    pub connect: Duration,
+    /// From sending the request to the first token; streamed calls only.
+    pub first_token: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+    /// The whole call, all attempts and the pauses between them included.
+    pub total: Duration,
+    /// Attempts per call; more are only made before the first token.
+    pub attempts_max: u32,
+    /// Text, reasoning and tool calls of one answer together.
+    pub answer_bytes_max: usize,
+}
+
+impl Default for Limits {
+    /// 10 s to connect; 3 minutes to the first token, since a laptop may first load the model and
+    /// some models think in silence; 60 s between pieces; 10 minutes in all; 3 attempts; 4 MiB.
+    fn default() -> Limits {
+        Limits {
+            connect: Duration::from_secs(10),
+            first_token: Duration::from_secs(180),
+            idle: Duration::from_secs(60),
+            total: Duration::from_secs(600),
+            attempts_max: 3,
+            answer_bytes_max: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// The door. Cheap to clone; clones share connections and lanes.
+#[derive(Clone)]
+pub struct Gateway {
+    http: Http,
+    limits: Limits,
+    lanes: Arc<Lanes>,
+}
+
+impl Gateway {
+    /// Opens nothing yet: TLS and connections wait for the first call.
+    pub fn new(limits: Limits) -> Gateway {
+        Gateway { http: Http::new(limits.connect), limits, lanes: Arc::default() }
+    }
+
+    /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.
+    pub fn model(&self, endpoint: &Arc<Endpoint>, model: &str) -> Arc<dyn Model> {
+        let (name, effort) = split_effort(model);
+        Arc::new(HttpModel {
+            id: format!("{}:{model}", endpoint.id),
+            name: name.to_string(),
+            effort: effort.map(str::to_string),
+            endpoint: endpoint.clone(),
+            lane: self.lanes.to(&endpoint.base_url, endpoint.parallel),
+            http: self.http.clone(),
+            limits: self.limits,
+        })
+    }
+
+    /// The chat models the endpoint has, with names to show; at most `wait` long.
+    pub async fn list(&self, endpoint: &Endpoint, wait: Duration) -> Result<Vec<Listed>> {
+        catalog::list(&self.http, endpoint, wait).await
+    }
+}
+
+/// A model behind HTTP.
+struct HttpModel {
+    id: String,
+    name: String,
+    effort: Option<String>,
+    endpoint: Arc<Endpoint>,
+    lane: Arc<Semaphore>,
+    http: Http,
+    limits: Limits,
+}
+
+impl Model for HttpModel {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn speak(&self, mut ask: Ask) -> Speaking {
+        ask.effort = ask.effort.or_else(|| self.effort.clone());
+        match self.attempt(&ask) {
+            Err(fault) => stream::iter([Err(fault)]).boxed(),
+            Ok(attempt) => {
+                let (who, lane) = (self.endpoint.who(), self.lane.clone());
+                Call::new(who, self.limits, ask.stream, lane, attempt).speaking()
+            }
+        }
+    }
+}
+
+impl HttpModel {
+    /// The request, written once and sent as often as needed.
+    fn attempt(&self, ask: &Ask) -> Result<Attempt> {
+        let dialect = self.endpoint.provider.dialect;
+        let request = (dialect.write)(&self.name, ask);
+        let body = Bytes::from(serde_json::to_vec(&request.body).map_err(Fault::internal)?);
+        let endpoint = &self.endpoint;
+        let outgoing = exchange::outgoing(endpoint, &request.path, &request.headers, Some(body))?;
+        let (http, endpoint, asked) = (self.http.clone(), endpoint.clone(), ask.stream);
+        Ok(Box::new(move || {
+            let (http, endpoint, outgoing) = (http.clone(), endpoint.clone(), outgoing.clone());
+            Box::pin(async move {
+                let incoming = exchange::accept(&endpoint, http.send(outgoing).await?).await?;
+                let reader = (dialect.reader)(exchange::is_streamed(&incoming.headers, asked));
+                Ok(Opened { body: incoming.body, reader })
+            })
+        }))
+    }
+}

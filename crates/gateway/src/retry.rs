@@ -1,0 +1,85 @@
+//! Whether a failed attempt is worth another, and how long to wait before it. Pure: the dice are
+//! thrown by the caller.
+
+use althing_stdx::{Fault, Kind};
+use std::time::Duration;
+
+/// The first pause; each further one is twice as long, up to `PAUSE_MAX`.
+const PAUSE_MIN: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_secs(8);
+/// A server that asks for a longer wait than this is not waited for: the caller gets its fault,
+/// with the time in it.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// What is added to a wait the server asked for, so that many calls do not come back as one.
+const RETRY_AFTER_SPREAD: Duration = Duration::from_millis(250);
+
+/// The pause after attempt number `attempt` (from 1) failed with `fault`, or `None` where another
+/// attempt would not help. `dice` is in `0.0..1.0`.
+pub(crate) fn pause(fault: &Fault, attempt: u32, attempts_max: u32, dice: f64) -> Option<Duration> {
+    if attempt >= attempts_max || !may_help(fault.kind) {
+        return None;
+    }
+    match fault.retry_after {
+        Some(asked) if asked > RETRY_AFTER_MAX => None,
+        Some(asked) => Some(asked + RETRY_AFTER_SPREAD.mul_f64(dice)),
+        None => Some(back_off(attempt).mul_f64(0.5 + dice / 2.0)),
+    }
+}
+
+/// `TimedOut` reaches this from the connection only: a model that is slow to begin would be as
+/// slow again, and the call does not ask about its own deadlines.
+fn may_help(kind: Kind) -> bool {
+    matches!(kind, Kind::RateLimited | Kind::Overloaded | Kind::Network | Kind::TimedOut)
+}
+
+fn back_off(attempt: u32) -> Duration {
+    let doublings = attempt.saturating_sub(1).min(PAUSE_DOUBLINGS_MAX);
+    (PAUSE_MIN * 2u32.pow(doublings)).min(PAUSE_MAX)
+}
+
+/// Beyond these the pause is `PAUSE_MAX` anyway.
+const PAUSE_DOUBLINGS_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: Kind, asked_ms: Option<u64>, attempt: u32, want_ms: Option<(u64, u64)>) {
+        let fault = Fault::new(kind, "no").retry_after(asked_ms.map(Duration::from_millis));
+        let got = |dice| pause(&fault, attempt, 5, dice).map(|pause| pause.as_millis() as u64);
+        // The dice are never quite 1, so neither bound is ever passed.
+        assert_eq!((got(0.0), got(1.0)), (want_ms.map(|w| w.0), want_ms.map(|w| w.1)), "{kind}");
+        let thrown = got(fastrand::f64());
+        assert!(thrown.zip(want_ms).is_none_or(|(ms, (min, max))| min <= ms && ms <= max));
+    }
+
+    #[test]
+    fn pauses_grow_are_bounded_and_jittered() {
+        check(Kind::Network, None, 1, Some((250, 500)));
+        check(Kind::Overloaded, None, 2, Some((500, 1000)));
+        check(Kind::RateLimited, None, 3, Some((1000, 2000)));
+        check(Kind::TimedOut, None, 4, Some((2000, 4000)));
+        check(Kind::Network, None, 5, None);
+        let much = pause(&Fault::new(Kind::Network, "no"), 4_000_000, u32::MAX, 1.0);
+        assert_eq!(much, Some(PAUSE_MAX));
+    }
+
+    #[test]
+    fn a_wait_that_was_asked_for_is_kept_or_the_call_given_up() {
+        check(Kind::RateLimited, Some(0), 1, Some((0, 250)));
+        check(Kind::RateLimited, Some(7_000), 1, Some((7_000, 7_250)));
+        check(Kind::Overloaded, Some(60_000), 1, Some((60_000, 60_250)));
+        check(Kind::RateLimited, Some(60_001), 1, None);
+    }
+
+    #[test]
+    fn what_stays_wrong_is_not_tried_again() {
+        for kind in [Kind::BadKey, Kind::NoCredit, Kind::UnknownModel, Kind::Refused] {
+            check(kind, None, 1, None);
+        }
+        for kind in [Kind::ContextTooLong, Kind::Upstream, Kind::InvalidParams, Kind::Internal] {
+            check(kind, Some(1), 1, None);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The one error type and the one error table of the workspace. A `Kind` says what a caller can do
+//! about it; the table gives each kind its number on every face.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, time::Duration};
+
+pub type Result<T, E = Fault> = std::result::Result<T, E>;
+
+/// What went wrong, as far as a caller may branch on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The request itself is wrong; the message names the field and the limit.
+    InvalidParams,
+    /// No such method on this face.
+    UnknownMethod,
+    /// No such run, file or other thing.
+    NotFound,
+    /// A limit of our own is reached; try again later.
+    Busy,
+    /// A deadline passed.
+    TimedOut,
+    /// The person or the caller stopped it.
+    Cancelled,
+    /// The provider refused the key.
+    BadKey,
+    /// The key is good, the account has no money or quota left.
+    NoCredit,
+    /// The provider does not know the model.
+    UnknownModel,
+    /// Too many requests; `Fault::retry_after` says when.
+    RateLimited,
+    /// The prompt does not fit the model.
+    ContextTooLong,
+    /// The provider is overloaded or down.
+    Overloaded,
+    /// The provider could not be reached, or the connection broke.
+    Network,
+    /// The model declined to answer.
+    Refused,
+    /// The provider answered something else that is an error or that cannot be understood.
+    Upstream,
+    /// Fewer living models than the method needs.
+    TooFew,
+    /// The run would cost more than allowed.
+    CostLimit,
+    /// A fault of ours.
+    Internal,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Codes {
+    pub kind: Kind,
+    /// As written in events and JSON.
+    pub name: &'static str,
+    pub jsonrpc: i32,
+    pub http: u16,
+    /// Last part of the D-Bus error name.
+    pub dbus: &'static str,
+    /// Exit code of the command line.
+    pub exit: u8,
+    /// Whether the same request may succeed if sent again later.
+    pub retryable: bool,
+}
+
+const fn row(
+    kind: Kind,
+    name: &'static str,
+    jsonrpc: i32,
+    http: u16,
+    dbus: &'static str,
+    exit: u8,
+    retryable: bool,
+) -> Codes {
+    Codes { kind, name, jsonrpc, http, dbus, exit, retryable }
+}
+
+/// The only place in the workspace where these numbers exist.
+#[rustfmt::skip]
+pub const CODES: &[Codes] = &[
+    row(Kind::InvalidParams,  "invalid_params",   -32602, 400, "InvalidArgs",      2, false),
+    row(Kind::UnknownMethod,  "unknown_method",   -32601, 404, "UnknownMethod",    2, false),
+    row(Kind::NotFound,       "not_found",        -32000, 404, "NotFound",         3, false),
+    row(Kind::Busy,           "busy",             -32000, 429, "Busy",             4, true),
+    row(Kind::TimedOut,       "timed_out",        -32000, 504, "TimedOut",         5, true),
+    row(Kind::Cancelled,      "cancelled",        -32000, 499, "Cancelled",      130, false),
+    row(Kind::BadKey,         "bad_key",          -32000, 401, "BadKey",          10, false),
+    row(Kind::NoCredit,       "no_credit",        -32000, 402, "NoCredit",        11, false),
+    row(Kind::UnknownModel,   "unknown_model",    -32000, 404, "UnknownModel",    12, false),
+    row(Kind::RateLimited,    "rate_limited",     -32000, 429, "RateLimited",     13, true),
+    row(Kind::ContextTooLong, "context_too_long", -32000, 413, "ContextTooLong",  14, false),
+    row(Kind::Overloaded,     "overloaded",       -32000, 503, "Overloaded",      15, true),
+    row(Kind::Network,        "network",          -32000, 502, "Network",         16, true),
+    row(Kind::Refused,        "refused",          -32000, 422, "Refused",         17, false),
+    row(Kind::Upstream,       "upstream",         -32000, 502, "Upstream",        18, false),
+    row(Kind::TooFew,         "too_few",          -32000, 502, "TooFew",          20, false),
+    row(Kind::CostLimit,      "cost_limit",       -32000, 402, "CostLimit",       21, false),
+    row(Kind::Internal,       "internal",         -32603, 500, "Internal",         1, false),
+];
+
+impl Kind {
+    /// This kind's row. Every kind has one: the test below walks the enum.
+    pub fn codes(self) -> &'static Codes {
+        CODES.iter().find(|row| row.kind == self).unwrap_or(&CODES[CODES.len() - 1])
+    }
+
+    pub fn name(self) -> &'static str {
+        self.codes().name
+    }
+
+    /// Whether trying the same model again later in the run is pointless: the key, the account or
+    /// the name is wrong and stays wrong.
+    pub fn is_permanent(self) -> bool {
+        matches!(self, Kind::BadKey | Kind::NoCredit | Kind::UnknownModel)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An error: `message` is for the person, `source` for the log. Neither ever holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub kind: Kind,
+    pub message: String,
+    /// How long the other side asked us to wait.
+    pub retry_after: Option<Duration>,
+    /// HTTP status of the provider's answer, where there was one.
+    pub status: Option<u16>,
+    pub source: Option<String>,
+}
+
+impl Fault {
+    pub fn new(kind: Kind, message: impl fmt::Display) -> Fault {
+        let message = message.to_string();
+        Fault { kind, message, retry_after: None, status: None, source: None }
+    }
+
+    pub fn invalid(message: impl fmt::Display) -> Fault {
+        Fault::new(Kind::InvalidParams, message)
+    }
+
+    pub fn internal(message: impl fmt::Display) -> Fault {
+        Fault::new(Kind::Internal, message)
+    }
+
+    pub fn retry_after(mut self, wait: Option<Duration>) -> Fault {
+        self.retry_after = wait;
+        self
+    }
+
+    pub fn status(mut self, status: u16) -> Fault {
+        self.status = Some(status);
+        self
+    }
+
+    pub fn source(mut self, source: impl fmt::Display) -> Fault {
+        self.source = Some(source.to_string());
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_one_row_and_its_serde_name() {
+        for (at, row) in CODES.iter().enumerate() {
+            assert_eq!(row.kind as usize, at, "rows stand in the order of the enum");
+            assert_eq!(row.kind.codes(), row);
+        }
+        assert_eq!(CODES.len(), Kind::Internal as usize + 1);
+    }
+
+    #[test]
+    fn distinct_failures_of_a_provider_have_distinct_exit_codes() {
+        let mut exits: Vec<u8> =
+            CODES.iter().map(|row| row.exit).filter(|exit| *exit >= 10).collect();
+        let all = exits.len();
+        exits.sort_unstable();
+        exits.dedup();
+        assert_eq!(exits.len(), all);
+    }
+}

@@ -1,0 +1,8 @@
+//! For tests and benches only: scripted voices on a paused clock, and a loopback server that speaks
+//! every provider's dialect and fails in every provider's way.
+
+pub mod scripted;
+pub mod upstream;
+
+pub use scripted::{Scripted, Stage, Step};
+pub use upstream::{Dialect, Options, Seen, Upstream};

@@ -1,0 +1,105 @@
+//! How the upstream behaves where neither the model's name nor a header says otherwise.
+
+use super::{dialect::Dialect, seen::Seen};
+use std::{fmt::Display, sync::Arc, time::Duration};
+
+/// Deltas of a streamed answer unless the test says otherwise.
+const CHUNKS: usize = 8;
+/// What a 429 asks for: little, because tests wait it out in real time.
+const RETRY_AFTER: Duration = Duration::from_millis(20);
+
+type TextHook = Arc<dyn Fn(&Seen) -> String + Send + Sync>;
+type MishapHook = Arc<dyn Fn(&Seen) -> Option<&'static str> + Send + Sync>;
+
+/// Settings of an upstream; the default is no delay, eight deltas and every dialect.
+#[derive(Clone)]
+pub struct Options {
+    pub(super) latency: Duration,
+    pub(super) chunks: usize,
+    pub(super) delay: Duration,
+    pub(super) retry_after: Duration,
+    pub(super) models: Vec<String>,
+    pub(super) owned_by: String,
+    pub(super) speaks: Vec<Dialect>,
+    pub(super) text: Option<TextHook>,
+    pub(super) mishap: Option<MishapHook>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            latency: Duration::ZERO,
+            chunks: CHUNKS,
+            delay: Duration::ZERO,
+            retry_after: RETRY_AFTER,
+            models: vec!["fake-large".into(), "fake-small".into()],
+            owned_by: "fake".into(),
+            speaks: Dialect::ALL.to_vec(),
+            text: None,
+            mishap: None,
+        }
+    }
+}
+
+impl Options {
+    /// How long every answer's first byte takes.
+    pub fn latency(mut self, latency: Duration) -> Options {
+        self.latency = latency;
+        self
+    }
+
+    /// Deltas of a streamed answer; never more than the text has characters.
+    pub fn chunks(mut self, chunks: usize) -> Options {
+        self.chunks = chunks;
+        self
+    }
+
+    /// The wait before each delta; tokio rounds it up to whole milliseconds.
+    pub fn delay(mut self, delay: Duration) -> Options {
+        self.delay = delay;
+        self
+    }
+
+    /// What a 429 asks the client to wait.
+    pub fn retry_after(mut self, retry_after: Duration) -> Options {
+        self.retry_after = retry_after;
+        self
+    }
+
+    /// The models in every list.
+    pub fn models(mut self, models: impl IntoIterator<Item = impl Display>) -> Options {
+        self.models = models.into_iter().map(|model| model.to_string()).collect();
+        self
+    }
+
+    /// `owned_by` in the OpenAI list; `llama-swap` makes it look like that server.
+    pub fn owned_by(mut self, owner: impl Display) -> Options {
+        self.owned_by = owner.to_string();
+        self
+    }
+
+    /// Speaks this dialect only; the routes of the others are not found. Repeat for more.
+    pub fn speaks(mut self, dialect: Dialect) -> Options {
+        if self.speaks.len() == Dialect::ALL.len() {
+            self.speaks.clear();
+        }
+        self.speaks.push(dialect);
+        self
+    }
+
+    /// What the model says to a request. It runs on the server's one thread and must not block.
+    pub fn text(mut self, text: impl Fn(&Seen) -> String + Send + Sync + 'static) -> Options {
+        self.text = Some(Arc::new(text));
+        self
+    }
+
+    /// Which mishap befalls a request, lists included, by the names of `mishap.rs`; `None` leaves
+    /// it to the model's name.
+    pub fn mishap(
+        mut self,
+        mishap: impl Fn(&Seen) -> Option<&'static str> + Send + Sync + 'static,
+    ) -> Options {
+        self.mishap = Some(Arc::new(mishap));
+        self
+    }
+}

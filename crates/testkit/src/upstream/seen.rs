@@ -1,0 +1,126 @@
+//! A request as the upstream saw it.
+
+use super::dialect::Dialect;
+use hyper::{HeaderMap, Method, http::request::Parts};
+use serde_json::Value;
+
+/// One request, and how it went on.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub route: Route,
+    /// Path and query.
+    pub path: String,
+    /// Empty where none was named.
+    pub model: String,
+    /// Whether the client asked for a stream.
+    pub stream: bool,
+    /// `Null` where there was none or it was no JSON.
+    pub body: Value,
+    /// Names are lower-case.
+    pub headers: HeaderMap,
+    /// Which connection it came on, from 1.
+    pub connection: usize,
+    /// Which request for this model it is, from 1.
+    pub nth: usize,
+    pub state: State,
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    Chat(Dialect),
+    List(Dialect),
+    /// Ollama's version.
+    Version,
+    Unknown,
+}
+
+/// How far the answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Still being answered.
+    Open,
+    /// The upstream did all it meant to do; a mishap counts as that.
+    Answered,
+    /// The client went away before that.
+    Aborted,
+}
+
+impl Seen {
+    pub(super) fn new(head: Parts, body: &[u8], connection: usize) -> Seen {
+        let route = route(&head.method, head.uri.path(), &head.headers);
+        let path = head.uri.to_string();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let (model, stream) = match route {
+            Route::Chat(Dialect::Gemini) => gemini_target(head.uri.path()),
+            // Ollama streams unless told not to, the others only if told to.
+            Route::Chat(dialect) => {
+                let stream = body["stream"].as_bool().unwrap_or(dialect == Dialect::Ollama);
+                (body["model"].as_str().unwrap_or_default().to_owned(), stream)
+            }
+            _ => (String::new(), false),
+        };
+        let headers = head.headers;
+        Seen { route, path, model, stream, body, headers, connection, nth: 0, state: State::Open }
+    }
+
+    /// Whether the client went away before the end.
+    pub fn aborted(&self) -> bool {
+        self.state == State::Aborted
+    }
+
+    /// A header's value by its lower-case name; empty where it is missing.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// All text of the prompt, in whichever dialect: messages in order, one per line.
+    pub fn prompt(&self) -> String {
+        let mut texts = Vec::new();
+        for key in ["system", "systemInstruction", "system_instruction", "messages", "contents"] {
+            collect(&self.body[key], &mut texts);
+        }
+        texts.join("\n")
+    }
+}
+
+/// Where texts lie inside a message of any dialect, outermost first.
+const TEXT_KEYS: [&str; 3] = ["content", "parts", "text"];
+
+fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Object(fields) => {
+            TEXT_KEYS.iter().filter_map(|key| fields.get(*key)).for_each(|it| collect(it, texts));
+        }
+        _ => {}
+    }
+}
+
+fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
+    let post = method == Method::POST;
+    let get = method == Method::GET;
+    let gemini = path.starts_with("/v1beta/") && !path.starts_with("/v1beta/openai/");
+    match path {
+        _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
+        _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
+        _ if post && gemini && path.ends_with("enerateContent") => Route::Chat(Dialect::Gemini),
+        "/api/chat" if post => Route::Chat(Dialect::Ollama),
+        "/api/tags" if get => Route::List(Dialect::Ollama),
+        "/api/version" if get => Route::Version,
+        _ if get && gemini && path.ends_with("/models") => Route::List(Dialect::Gemini),
+        _ if get && path.ends_with("/models") => match headers.contains_key("anthropic-version") {
+            true => Route::List(Dialect::Anthropic),
+            false => Route::List(Dialect::OpenAi),
+        },
+        _ => Route::Unknown,
+    }
+}
+
+/// `/v1beta/models/M:streamGenerateContent` names the model and whether to stream.
+fn gemini_target(path: &str) -> (String, bool) {
+    let target = path.trim_start_matches("/v1beta/").trim_start_matches("models/");
+    let (model, verb) = target.rsplit_once(':').unwrap_or((target, ""));
+    (model.to_owned(), verb == "streamGenerateContent")
+}
