@@ -1,1 +1,37 @@
-fn main() {}
+//! The binary: arguments in, exit code out.
+
+mod args;
+mod command;
+mod input;
+mod terminal;
+mod watch;
+
+use althing_stdx::{Fault, Kind};
+use args::Cli;
+use clap::Parser;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // One thread: the work is waiting for models; SQLite has a thread of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(command::run(cli.command)),
+        Err(e) => Err(Fault::internal(format!("no runtime: {e}"))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => ExitCode::from(report(&fault)),
+    }
+}
+
+/// Says what went wrong, on standard error, and gives the exit code for it.
+fn report(fault: &Fault) -> u8 {
+    let message = althing_stdx::text::printable(&althing_stdx::redact::redact(&fault.message));
+    if fault.kind != Kind::Cancelled && !message.is_empty() {
+        // Nobody left to tell if this fails.
+        let _ = writeln!(std::io::stderr(), "althing: {message}");
+    }
+    fault.kind.codes().exit
+}

@@ -1,7 +1,7 @@
 //! What happened in a run, as data. Closed under new methods: a method brings names of phases and
 //! roles, never a new variant, so the log, the terminal and every face know no method by name.
 
-use althing_chat::{Retry, Stop, Usage};
+use althing_chat::{Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +103,20 @@ pub struct Opening {
     /// What the whole run may cost by our table; none where no seat has a known price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate_usd: Option<f64>,
+    /// Functions a single model may ask for; nothing is called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
+    /// Whether providers are asked to stream.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub stream: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 pub type Roles = BTreeMap<String, Vec<usize>>;
@@ -187,6 +201,9 @@ pub struct Said {
     pub text: String,
     pub parts: Parts,
     pub stop: Stop,
+    /// What the model asked to be called; only where it was offered tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,8 @@
 
 mod listen;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use crate::event::{Failure, Opening, Outcome, Parts, Said, Speech, Synthesis, Turn, What};
 use crate::methods::Method;
@@ -131,9 +133,11 @@ impl Floor {
         &self.seats
     }
 
-    /// Seats in the role `name`, in their order.
+    /// Seats in the role `name`, in their order; the method's own roles where nobody chose any.
     pub fn role(&self, name: &str) -> Vec<&Seat> {
-        let seats = self.opening.roles.get(name).map(Vec::as_slice).unwrap_or_default();
+        let default = self.method.default_roles(self.seats.len());
+        let roles = if self.opening.roles.is_empty() { &default } else { &self.opening.roles };
+        let seats = roles.get(name).map(Vec::as_slice).unwrap_or_default();
         seats.iter().filter_map(|seat| self.seats.get(*seat)).collect()
     }
 
@@ -152,11 +156,16 @@ impl Floor {
         self.seats.iter().filter(|seat| self.is_in(seat)).collect()
     }
 
+    /// Why a seat lost its last turn.
+    pub fn why_lost(&self, seat: &Seat) -> Option<Failure> {
+        self.state().last_failure(seat.index)
+    }
+
     /// Ends the phase before, waits where the person wants to, and opens the method's phase `number`.
     pub async fn phase(&self, number: u32) -> Result<()> {
         let before = self.state().phase;
         if before > 0 {
-            self.quorum(self.method.seats_min)?;
+            self.quorum(self.needed(number))?;
             self.end_phase(before, number).await?;
             self.pause(number).await?;
         }
@@ -169,31 +178,39 @@ impl Floor {
         self.append(What::PhaseStarted { phase: number, total, name, participants }).await
     }
 
-    /// Fails where fewer than `needed` seats are living.
+    /// Seats that phase `number` needs: the last one only concludes, and one voice can do that.
+    fn needed(&self, number: u32) -> usize {
+        let is_last = number as usize == self.method.phases.len();
+        if is_last { 1 } else { self.method.seats_min }
+    }
+
+    /// Fails where fewer than `needed` seats are still asked, or where none of them spoke when it
+    /// was last asked: then there is nothing to go on with.
     pub fn quorum(&self, needed: usize) -> Result<()> {
-        let living = self.seats.iter().filter(|seat| self.is_living(seat)).count();
-        if living >= needed {
+        let is_silent = !self.seats.iter().any(|seat| self.is_living(seat));
+        let left = if is_silent { 0 } else { self.present().len() };
+        if left >= needed {
             return Ok(());
         }
+        let are = if left == 1 { "is" } else { "are" };
+        let name = self.method.name;
+        Err(self.too_few(format!("{name} needs {needed} living models and {left} {are} left")))
+    }
+
+    /// The end of a run for want of speakers, with what happened to each of them.
+    pub fn too_few(&self, what: impl std::fmt::Display) -> Fault {
         let state = self.state();
-        let lost: Vec<String> = self
-            .seats
-            .iter()
-            .filter_map(|seat| {
-                state.why_lost(seat.index).map(|why| format!("{}: {why}", seat.name))
-            })
-            .collect();
-        let message = format!(
-            "{} needs {needed} living models and {living} {} left ({})",
-            self.method.name,
-            if living == 1 { "is" } else { "are" },
-            lost.join("; ")
-        );
-        Err(Fault::new(Kind::TooFew, message))
+        let lost = self.seats.iter().filter_map(|seat| {
+            state.why_lost(seat.index).map(|why| format!("{}: {why}", seat.name))
+        });
+        let lost = lost.collect::<Vec<String>>().join("; ");
+        Fault::new(Kind::TooFew, format!("{what} ({lost})"))
     }
 
     /// Lets one seat speak. `None`: it lost its turn. An error ends the run.
     pub async fn say(&self, seat: &Seat, cue: Cue) -> Result<Option<Spoken>> {
+        let phase = self.state().phase;
+        self.quorum(self.needed(phase))?;
         self.turn(seat, cue, false).await
     }
 
@@ -206,6 +223,13 @@ impl Floor {
         // Everyone finishes before an error ends the run: what is paid for is kept.
         let spoken: Result<Vec<Option<Spoken>>> = join_all(turns).await.into_iter().collect();
         Ok(spoken?.into_iter().flatten().collect())
+    }
+
+    /// Lets every seat that is still asked speak at the same time.
+    pub async fn everyone(&self, cue: impl Fn(&Seat) -> Cue) -> Result<Vec<Spoken>> {
+        let cues: Vec<(&Seat, Cue)> =
+            self.present().into_iter().map(|seat| (seat, cue(seat))).collect();
+        self.all(cues).await
     }
 
     /// Lets the first living seat of the synthesis order conclude; where it fails, the next.
@@ -229,19 +253,21 @@ impl Floor {
                 prompt: prompt(seat),
                 parse,
             };
-            if self.say(seat, cue).await?.is_some() {
+            // Not `say`: one voice is enough to conclude.
+            if self.turn(seat, cue, false).await?.is_some() {
                 return Ok(());
             }
         }
-        Err(Fault::new(Kind::TooFew, "no model could write the synthesis"))
+        Err(self.too_few("no model could write the synthesis"))
     }
 
     async fn turn(&self, seat: &Seat, cue: Cue, parallel: bool) -> Result<Option<Spoken>> {
         let place = self.state().next_place(seat.index);
-        if let Some(outcome) = self.past.turns.get(&place) {
+        if let Some(outcome) = self.past.outcome(place, cue.speech, cue.role) {
             return Ok(self.settle(seat, outcome.clone(), &cue));
         }
-        let ask = cue.prompt.ask();
+        let (tools, stream) = (self.opening.tools.clone(), self.opening.stream);
+        let ask = Ask { tools, stream, ..cue.prompt.ask() };
         let reserved = self.reserve(seat, &ask)?;
         let turn = self.number(seat, place, &cue, parallel);
         self.append(What::TurnStarted(turn.clone())).await?;

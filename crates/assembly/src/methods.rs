@@ -1,8 +1,19 @@
 //! The discussion methods: one file and one row each. Everything that lists, checks or explains
 //! methods reads [`ALL`].
 
+mod answer;
+mod advocate;
+mod brainstorm;
 mod brief;
+mod delphi;
+mod form;
+mod list;
+mod masks;
+mod order;
+mod oxford;
+mod socratic;
 mod standard;
+mod tradeoff;
 
 use crate::event::Roles;
 use crate::floor::Floor;
@@ -28,14 +39,25 @@ pub struct Method {
 }
 
 /// Every method, in the order in which they are listed.
-pub static ALL: &[&Method] = &[&standard::METHOD];
+pub static ALL: &[&Method] = &[
+    &standard::METHOD,
+    &oxford::METHOD,
+    &advocate::METHOD,
+    &socratic::METHOD,
+    &delphi::METHOD,
+    &brainstorm::METHOD,
+    &tradeoff::METHOD,
+];
+
+/// One model alone, which is not a discussion.
+pub static ANSWER: &Method = &answer::METHOD;
 
 /// Most seats at one table.
 pub const SEATS_MAX: usize = 20;
 
 /// The method called `name`.
 pub fn method(name: &str) -> Result<&'static Method> {
-    ALL.iter().find(|method| method.name == name).copied().ok_or_else(|| {
+    ALL.iter().chain([&ANSWER]).find(|method| method.name == name).copied().ok_or_else(|| {
         let names: Vec<&str> = ALL.iter().map(|method| method.name).collect();
         Fault::invalid(format!("method: no '{name}'; there are {}", names.join(", ")))
     })
@@ -68,15 +90,19 @@ impl Method {
         (self.roles)(seats).into_iter().map(|(role, seats)| (role.to_string(), seats)).collect()
     }
 
-    /// Checks roles a person chose: this method's names, and every seat in exactly one role.
+    /// Checks roles a person chose: this method's names, and every seat in exactly one role. None at
+    /// all are the default ones.
     pub fn check_roles(&self, roles: &Roles, seats: usize) -> Result<()> {
+        if roles.is_empty() {
+            return Ok(());
+        }
         let named = (self.roles)(seats);
         let known: Vec<&str> = named.iter().map(|(role, _)| *role).collect();
         if let Some(role) = roles.keys().find(|role| !known.contains(&role.as_str())) {
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             return Err(Fault::invalid(format!(
-                "roles: {} has no role '{role}'; it has {}",
+                "roles: {} has no role '{role}'; it has {known}",
                 self.name,
-                known.join(", ")
             )));
         }
         let mut taken = vec![0usize; seats];
@@ -103,4 +129,4 @@ impl Method {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

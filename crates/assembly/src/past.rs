@@ -1,7 +1,7 @@
 //! The part of a run that has already happened, read back from its log: what must not be asked or
 //! told again.
 
-use crate::event::{Event, Outcome, Turn, What};
+use crate::event::{Event, Outcome, Speech, Turn, What};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A turn's place in the method's own course: the same in every replay, whatever its number.
@@ -21,7 +21,7 @@ impl From<&Turn> for Place {
 /// What a log says of a run that stopped.
 #[derive(Debug, Default)]
 pub struct Past {
-    pub(crate) turns: HashMap<Place, Outcome>,
+    turns: HashMap<Place, (Turn, Outcome)>,
     pub(crate) phases_started: HashSet<u32>,
     pub(crate) phases_ended: HashSet<u32>,
     pub(crate) pauses_ended: HashSet<u32>,
@@ -51,6 +51,18 @@ impl Past {
         self.turns.len() as u32
     }
 
+    /// How the turn at `place` ended. A turn of another kind does not count: where failed turns are
+    /// asked again, the roles after them may fall to other seats.
+    pub(crate) fn outcome(
+        &self,
+        place: Place,
+        speech: Speech,
+        role: Option<&str>,
+    ) -> Option<&Outcome> {
+        let (turn, outcome) = self.turns.get(&place)?;
+        (turn.speech == speech && turn.role.as_deref() == role).then_some(outcome)
+    }
+
     fn take(&mut self, what: &What, retry_failed: bool) {
         match what {
             What::PhaseStarted { phase, .. } => drop(self.phases_started.insert(*phase)),
@@ -66,7 +78,7 @@ impl Past {
                 if retry_failed && matches!(outcome, Outcome::Failed(_)) {
                     self.turns.remove(&Place::from(by));
                 } else {
-                    self.turns.insert(Place::from(by), outcome.clone());
+                    self.turns.insert(Place::from(by), (by.clone(), outcome.clone()));
                 }
             }
             What::RunStarted(_)

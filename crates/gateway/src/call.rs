@@ -24,6 +24,11 @@ const WIRE_BYTES_FACTOR: usize = 16;
 /// How long the end of a body is waited for after the answer's own end mark. It comes at once and
 /// lets the connection be used again; where it does not, the connection is closed.
 const DRAIN_WAIT: Duration = Duration::from_millis(200);
+/// The person's settings behind the deadlines, as messages name them.
+const SILENCE_SETTING: &str = "model_timeout_seconds";
+const TOTAL_SETTING: &str = "turn_seconds_max";
+/// A limit that no clock can hold is as good as this one.
+const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 /// An answer that has begun: its bytes, and who understands them.
 pub(crate) struct Opened {
@@ -146,7 +151,7 @@ impl Call {
     /// The clocks start here: time spent in line is nobody's fault.
     fn start(&mut self, permit: OwnedSemaphorePermit) -> Phase {
         self.permit = Some(permit);
-        self.total_at = Instant::now() + self.limits.total;
+        self.total_at = from_now(self.limits.total);
         self.ready.push_back(Ok(Delta::Started));
         Phase::Asking
     }
@@ -154,7 +159,7 @@ impl Call {
     async fn ask(&mut self) -> Phase {
         self.attempts += 1;
         self.heard = 0;
-        let first_at = Instant::now() + self.limits.first_token;
+        let first_at = from_now(self.limits.first_token);
         let (deadline, at) = self.nearest(first_at);
         match timeout_at(at, (self.attempt)()).await {
             Err(_) => self.end(self.late(deadline)),
@@ -191,7 +196,7 @@ impl Call {
         let other = if self.streamed && self.spoken == 0 {
             (Deadline::FirstToken, first_at)
         } else if self.heard > 0 {
-            (Deadline::Idle, Instant::now() + self.limits.idle)
+            (Deadline::Idle, from_now(self.limits.idle))
         } else {
             return (Deadline::Total, self.total_at);
         };
@@ -203,10 +208,10 @@ impl Call {
         let who = &self.who;
         let text = match deadline {
             Deadline::FirstToken => {
-                format!("{who} gave no token within {first_token:?} (limits.first_token)")
+                format!("{who} gave no token within {first_token:?} ({SILENCE_SETTING})")
             }
-            Deadline::Idle => format!("{who} fell silent for {idle:?} (limits.idle)"),
-            Deadline::Total => format!("{who} was not done within {total:?} (limits.total)"),
+            Deadline::Idle => format!("{who} fell silent for {idle:?} ({SILENCE_SETTING})"),
+            Deadline::Total => format!("{who} was not done within {total:?} ({TOTAL_SETTING})"),
         };
         Fault::new(Kind::TimedOut, text)
     }
@@ -224,10 +229,7 @@ impl Call {
         }
         let max = self.limits.answer_bytes_max;
         if self.spoken > max || self.heard / WIRE_BYTES_FACTOR > max {
-            let text = format!(
-                "the answer of {} is longer than {max} bytes (limits.answer_bytes_max)",
-                self.who
-            );
+            let text = format!("the answer of {} is longer than {max} bytes", self.who);
             return Err(Fault::new(Kind::Upstream, text));
         }
         Ok(false)
@@ -255,6 +257,10 @@ impl Call {
         self.ready.push_back(Err(fault));
         Phase::Over
     }
+}
+
+fn from_now(wait: Duration) -> Instant {
+    Instant::now() + wait.min(FOR_EVER)
 }
 
 /// What a delta adds to the answer. Never 0 for a token, so that the first one is noticed.

@@ -1,16 +1,36 @@
 //! Wire dialects: pure functions between `chat` and a provider's bytes. Nothing here opens a
 //! socket or knows the time.
 
+pub mod anthropic;
+pub mod gemini;
+pub mod ollama;
+pub mod openai;
+
+mod calls;
+mod json;
+mod reader;
+mod refusal;
+mod think;
+mod wait;
+
+#[cfg(test)]
+mod tests;
+
 use althing_chat::{Ask, Delta};
 use althing_stdx::{Fault, Result};
 use serde_json::Value;
+
+/// Every dialect. A new one is a file and a row here; its recordings are found by its name.
+pub static ALL: [&Dialect; 4] =
+    [&openai::OPENAI, &anthropic::ANTHROPIC, &gemini::GEMINI, &ollama::OLLAMA];
 
 /// One wire language, shared by every provider that speaks it.
 pub struct Dialect {
     pub name: &'static str,
     /// The request for `ask` to `model`.
     pub write: fn(model: &str, ask: &Ask) -> Request,
-    /// A reader for the body of a success; `stream` is what the request asked for.
+    /// A reader for the body of a success; `stream` is what the request asked for. A whole JSON
+    /// body where a stream was asked for is understood too.
     pub reader: fn(stream: bool) -> Box<dyn Reader>,
     /// What an answer with an error status means.
     pub refuse: fn(&Refusal<'_>) -> Fault,
@@ -18,6 +38,8 @@ pub struct Dialect {
     pub key_header: fn(key: &str) -> (&'static str, String),
     /// Path of the list of models below the base URL.
     pub list_path: &'static str,
+    /// Headers the list wants besides the key.
+    pub list_headers: &'static [(&'static str, &'static str)],
     /// The models in the body of that list.
     pub read_list: fn(body: &[u8]) -> Result<Vec<Listed>>,
 }

@@ -1,5 +1,5 @@
 //! What goes out to an endpoint and what may come back from it: the key into its header, statuses,
-//! redirects and content types. What leaves here as an error holds no key.
+//! redirects and content types, and no key in any fault.
 
 use crate::Endpoint;
 use crate::dialect::Refusal;
@@ -64,7 +64,9 @@ fn key_header(endpoint: &Endpoint) -> Result<Option<(HeaderName, HeaderValue)>> 
         return if provider.needs_key { Err(Fault::new(Kind::BadKey, text)) } else { Ok(None) };
     };
     let (name, value) = (provider.dialect.key_header)(key);
-    let mut value = HeaderValue::from_str(&value).map_err(|_| {
+    // A header may hold bytes beyond ASCII; a key does not.
+    let value = HeaderValue::from_str(&value).ok().filter(|_| key.is_ascii());
+    let mut value = value.ok_or_else(|| {
         let text = format!(
             "the key of {} holds a line break or another character no key has",
             endpoint.who()
@@ -77,24 +79,13 @@ fn key_header(endpoint: &Endpoint) -> Result<Option<(HeaderName, HeaderValue)>> 
 
 /// Lets a success through; everything else is a fault.
 pub(crate) async fn accept(endpoint: &Endpoint, incoming: Incoming) -> Result<Incoming> {
-    let fault = match incoming.status {
+    match incoming.status {
         200..=299 => match foreign_type(&incoming.headers) {
-            None => return Ok(incoming),
-            Some(kind) => foreign(endpoint, &kind),
+            None => Ok(incoming),
+            Some(kind) => Err(foreign(endpoint, &kind)),
         },
-        300..=399 => redirected(endpoint, &incoming.headers),
-        _ => refused(endpoint, incoming).await,
-    };
-    Err(scrub(endpoint, fault))
-}
-
-/// Whether the body is a stream of events, by its content type; `asked` where that tells nothing.
-/// Some servers answer whole whatever they were asked for.
-pub(crate) fn is_streamed(headers: &HeaderMap, asked: bool) -> bool {
-    match content_type(headers).as_str() {
-        "text/event-stream" | "application/x-ndjson" => true,
-        "application/json" => false,
-        _ => asked,
+        300..=399 => Err(redirected(endpoint, &incoming.headers)),
+        _ => Err(refused(endpoint, incoming).await),
     }
 }
 
@@ -159,12 +150,15 @@ pub(crate) async fn read(mut body: Body, max: usize) -> (Vec<u8>, Result<bool>) 
 /// Takes the endpoint's key, and whatever looks like one, out of a fault: some providers repeat
 /// the key they were sent.
 pub(crate) fn scrub(endpoint: &Endpoint, mut fault: Fault) -> Fault {
-    let key = endpoint.key.as_ref().map(|key| key.expose()).filter(|key| !key.is_empty());
-    let clean = |text: &str| match key {
+    fault.message = without_key(endpoint, &fault.message);
+    fault.source = fault.source.map(|source| without_key(endpoint, &source));
+    fault
+}
+
+/// The same for a plain text.
+pub(crate) fn without_key(endpoint: &Endpoint, text: &str) -> String {
+    match endpoint.key.as_ref().map(|key| key.expose()).filter(|key| !key.is_empty()) {
         Some(key) => redact(&text.replace(key, "[secret]")),
         None => redact(text),
-    };
-    fault.message = clean(&fault.message);
-    fault.source = fault.source.as_deref().map(clean);
-    fault
+    }
 }

@@ -81,14 +81,14 @@ impl Http {
     /// connection; the caller bounds the rest.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Incoming> {
         let at = origin(&outgoing.url);
-        let request = self.request(outgoing)?;
+        let request = self.request(outgoing);
         let answer = self.client.request(request).await.map_err(|error| broken(&at, &error))?;
         let (head, body) = answer.into_parts();
         let body = body.into_data_stream().map_err(move |error| broken(&at, &error)).boxed();
         Ok(Incoming { status: head.status.as_u16(), headers: head.headers, body })
     }
 
-    fn request(&self, outgoing: Outgoing) -> Result<Request<Full<Bytes>>> {
+    fn request(&self, outgoing: Outgoing) -> Request<Full<Bytes>> {
         let Outgoing { method, url, mut headers, body } = outgoing;
         let agent = HeaderValue::from_static(concat!("althing/", env!("CARGO_PKG_VERSION")));
         headers.insert(USER_AGENT, agent);
@@ -99,7 +99,7 @@ impl Http {
         *request.method_mut() = method;
         *request.uri_mut() = url;
         *request.headers_mut() = headers;
-        Ok(request)
+        request
     }
 
     /// A proxy reads plain HTTP itself, so its password travels with the request; for https it

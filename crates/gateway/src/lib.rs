@@ -19,7 +19,7 @@ pub use dialect::Listed;
 pub use price::Price;
 pub use providers::{PROVIDERS, Provider, family, is_chat_model, provider};
 
-use althing_chat::{Ask, Model, Speaking};
+use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use bytes::Bytes;
@@ -105,7 +105,7 @@ impl Gateway {
             name: name.to_string(),
             effort: effort.map(str::to_string),
             endpoint: endpoint.clone(),
-            lane: self.lanes.to(&endpoint.base_url, endpoint.parallel),
+            lane: self.lanes.to(&server(&endpoint.base_url), endpoint.parallel),
             http: self.http.clone(),
             limits: self.limits,
         })
@@ -114,6 +114,23 @@ impl Gateway {
     /// The chat models the endpoint has, with names to show; at most `wait` long.
     pub async fn list(&self, endpoint: &Endpoint, wait: Duration) -> Result<Vec<Listed>> {
         catalog::list(&self.http, endpoint, wait).await
+    }
+}
+
+/// What of an address names the server: its models share a lane whatever path they have.
+fn server(base_url: &str) -> String {
+    base_url.parse().map_or_else(|_| base_url.to_string(), |url| http::origin(&url))
+}
+
+/// No key in what a call reports.
+fn clean(endpoint: &Endpoint, item: Result<Delta>) -> Result<Delta> {
+    match item {
+        Err(fault) => Err(exchange::scrub(endpoint, fault)),
+        Ok(Delta::Retrying(mut retry)) => {
+            retry.message = exchange::without_key(endpoint, &retry.message);
+            Ok(Delta::Retrying(retry))
+        }
+        Ok(delta) => Ok(delta),
     }
 }
 
@@ -138,8 +155,9 @@ impl Model for HttpModel {
         match self.attempt(&ask) {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
             Ok(attempt) => {
-                let (who, lane) = (self.endpoint.who(), self.lane.clone());
-                Call::new(who, self.limits, ask.stream, lane, attempt).speaking()
+                let (endpoint, lane) = (self.endpoint.clone(), self.lane.clone());
+                let call = Call::new(endpoint.who(), self.limits, ask.stream, lane, attempt);
+                call.speaking().map(move |item| clean(&endpoint, item)).boxed()
             }
         }
     }
@@ -153,13 +171,12 @@ impl HttpModel {
         let body = Bytes::from(serde_json::to_vec(&request.body).map_err(Fault::internal)?);
         let endpoint = &self.endpoint;
         let outgoing = exchange::outgoing(endpoint, &request.path, &request.headers, Some(body))?;
-        let (http, endpoint, asked) = (self.http.clone(), endpoint.clone(), ask.stream);
+        let (http, endpoint, streamed) = (self.http.clone(), endpoint.clone(), ask.stream);
         Ok(Box::new(move || {
             let (http, endpoint, outgoing) = (http.clone(), endpoint.clone(), outgoing.clone());
             Box::pin(async move {
                 let incoming = exchange::accept(&endpoint, http.send(outgoing).await?).await?;
-                let reader = (dialect.reader)(exchange::is_streamed(&incoming.headers, asked));
-                Ok(Opened { body: incoming.body, reader })
+                Ok(Opened { body: incoming.body, reader: (dialect.reader)(streamed) })
             })
         }))
     }

@@ -26,8 +26,8 @@ pub(crate) fn pause(fault: &Fault, attempt: u32, attempts_max: u32, dice: f64) -
     }
 }
 
-/// `TimedOut` reaches this from the connection only: a model that is slow to begin would be as
-/// slow again, and the call does not ask about its own deadlines.
+/// `TimedOut` is here that of the connection or the provider's own. A model too slow for one of the
+/// call's deadlines would be as slow again, and the call does not ask about these.
 fn may_help(kind: Kind) -> bool {
     matches!(kind, Kind::RateLimited | Kind::Overloaded | Kind::Network | Kind::TimedOut)
 }

@@ -1,1 +1,10 @@
-//! placeholder
+//! What the other crates do not know of each other: configuration, store, runs, and how they come
+//! together.
+
+pub mod config;
+pub mod discover;
+pub mod export;
+pub mod lineup;
+pub mod log;
+pub mod runs;
+pub mod store;

@@ -45,7 +45,8 @@ pub struct Upstream {
 impl Upstream {
     /// Starts to listen on a free loopback port.
     pub fn start(options: Options) -> Upstream {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
         listener.set_nonblocking(true).expect("a listener can be non-blocking");
         let address = listener.local_addr().expect("a bound listener has an address");
         let log = Arc::new(Log::default());
@@ -91,10 +92,11 @@ impl Upstream {
         self.log.peak_in_flight()
     }
 
-    /// Waits until the requests seen so far satisfy `enough`, and returns them. Panics after 20 s of
-    /// real time, whatever the caller's clock says.
+    /// Waits until the requests seen so far satisfy `enough`, and returns them. Panics after 20 s
+    /// of real time, whatever the caller's clock says.
     pub async fn wait_for(&self, enough: impl Fn(&[Seen]) -> bool) -> Vec<Seen> {
-        let too_late = self.runtime.spawn(tokio::time::sleep(WAIT_MAX));
+        // A sleep obeys the clock of the runtime it is made in.
+        let too_late = self.runtime.spawn(async { tokio::time::sleep(WAIT_MAX).await });
         tokio::select! {
             seen = self.log.wait_for(enough) => seen,
             _ = too_late => panic!("waited {WAIT_MAX:?} in vain; seen: {:#?}", self.requests()),

@@ -13,6 +13,8 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 const BATCH_BYTES: usize = 4096;
 /// A reply longer than this is cut here and counts as stopped for length.
 const REPLY_BYTES_MAX: usize = 256 * 1024;
+/// Thinking aloud beyond this is not kept.
+const REASONING_BYTES_MAX: usize = 1024 * 1024;
 
 /// What a seat says to `ask`. The outer error is ours and ends the run, the inner one loses the turn.
 pub(super) async fn listen(
@@ -22,11 +24,20 @@ pub(super) async fn listen(
     ask: Ask,
 ) -> Result<Result<Said>> {
     let began = Instant::now();
+    let has_tools = !ask.tools.is_empty();
     let mut batch = Batch::new(turn.turn, began);
     let heard = hear(floor, seat, &mut batch, ask).await;
     batch.flush(floor).await?;
     let took_ms = began.elapsed().as_millis() as u64;
-    heard.map(|answer| answer.and_then(|answer| said(answer, took_ms)))
+    heard.map(|answer| {
+        answer.and_then(|mut answer| {
+            if !has_tools {
+                // Calls of tools that nobody offered say nothing.
+                answer.tool_calls.clear();
+            }
+            said(answer, took_ms)
+        })
+    })
 }
 
 async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result<Result<Answer>> {
@@ -37,9 +48,10 @@ async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result
     loop {
         let next = tokio::select! {
             biased;
+            // First, so that a model which never stops to breathe cannot outrun it.
+            () = at(deadline) => return Ok(Err(too_late(max))),
             next = speaking.next() => next,
             () = at(batch.due()) => { batch.flush(floor).await?; continue }
-            () = at(deadline) => return Ok(Err(too_late(max))),
         };
         let delta = match next {
             Some(Ok(delta)) => delta,
@@ -48,6 +60,7 @@ async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result
             None => return Ok(Err(Fault::new(Kind::Network, "the answer broke off"))),
         };
         match &delta {
+            Delta::Reasoning(_) if answer.reasoning.len() >= REASONING_BYTES_MAX => continue,
             Delta::Text(text) => batch.add(floor, text, false).await?,
             Delta::Reasoning(text) => batch.add(floor, text, true).await?,
             Delta::Queued => {
@@ -76,13 +89,14 @@ fn said(answer: Answer, took_ms: u64) -> Result<Said> {
     if stop == Stop::Refused {
         return Err(Fault::new(Kind::Refused, "the model declined to answer"));
     }
-    if text.is_empty() {
+    if text.is_empty() && answer.tool_calls.is_empty() {
         return Err(Fault::new(Kind::Upstream, "the model said nothing"));
     }
     Ok(Said {
         text: text.to_string(),
         parts: Parts::Plain,
         stop,
+        tool_calls: answer.tool_calls,
         usage: answer.usage,
         cost_usd: None,
         took_ms,
@@ -124,6 +138,7 @@ impl Batch {
         if self.reasoning != reasoning {
             self.flush(floor).await?;
             self.reasoning = reasoning;
+            self.is_first = true;
         }
         self.text.push_str(text);
         // The first words go out at once: that is what a person waits for.
@@ -136,6 +151,7 @@ impl Batch {
     }
 
     async fn note(&mut self, floor: &Floor, note: Note) -> Result<()> {
+        self.flush(floor).await?;
         floor.append(What::TurnNoted { turn: self.turn, note }).await
     }
 

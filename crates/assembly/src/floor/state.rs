@@ -55,6 +55,10 @@ impl State {
         self.standing.get(seat).is_some_and(|standing| standing.misses == 0 && !standing.is_out)
     }
 
+    pub fn last_failure(&self, seat: usize) -> Option<Failure> {
+        self.standing.get(seat)?.last.clone()
+    }
+
     pub fn why_lost(&self, seat: usize) -> Option<String> {
         let failure = self.standing.get(seat)?.last.as_ref()?;
         Some(text::one_line(&failure.message, WHY_CHARS_MAX))

@@ -1,8 +1,7 @@
 //! What every prompt of every method has in common.
 
-use crate::event::{Confidence, Sureness, Synthesis};
+use crate::event::{Confidence, Quoted};
 use crate::floor::{Floor, Seat, Spoken};
-use crate::parse;
 use crate::prompt::Prompt;
 
 /// How a confidence is asked for.
@@ -11,7 +10,6 @@ pub(super) const CONFIDENCE: &str = "HIGH, MEDIUM or LOW, then a number from 0 t
 
 /// The start of a prompt for `seat`: who it is, how to speak, the question and what came with it.
 pub(super) fn brief(floor: &Floor, seat: &Seat) -> Prompt {
-    let opening = &floor.opening;
     let mut prompt = Prompt::new().rule(format!(
         "You are {}, one of {} participants in a discussion. Judge by substance. Say plainly what you \
          think and why, and give the fact or the reason that carries it. Agree only where you are \
@@ -22,31 +20,60 @@ pub(super) fn brief(floor: &Floor, seat: &Seat) -> Prompt {
         seat.name,
         floor.seats().len()
     ));
-    prompt = prompt.rule(match &opening.language {
-        Some(language) => format!("Write in {language}; labels stay in English capitals."),
-        None => "Write in the language of the question; labels stay in English capitals.".into(),
-    });
     if let Some(stance) = &seat.stance {
         prompt = prompt.rule(format!("Your stance in this discussion: {stance}"));
     }
-    prompt = prompt.question(floor.question());
+    matter(prompt, floor)
+}
+
+/// The start of a prompt for whoever concludes. It is told neither its name nor its stance: what it
+/// argued before must not weigh more than what the others did.
+pub(super) fn chair(floor: &Floor) -> Prompt {
+    let prompt = Prompt::new().rule(format!(
+        "You conclude a discussion of {} participants, for the person who asked. Weigh what was said by \
+         its reasons, not by who said it, how often or how well. Use only what was said: bring no \
+         argument of your own, and leave out what nobody supported. Do not smooth over a real \
+         disagreement and do not invent one. No flattery, no thanks, no restating of the question. \
+         Plain Markdown; Unicode signs rather than LaTeX.",
+        floor.seats().len()
+    ));
+    matter(prompt, floor)
+}
+
+/// The language, the question and what came with it.
+fn matter(prompt: Prompt, floor: &Floor) -> Prompt {
+    let opening = &floor.opening;
+    let language = opening.language.as_deref().unwrap_or("the language of the question");
     let files =
         opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
-    prompt = prompt.quotes("Files the person gave along:", files);
+    let prompt = prompt
+        .rule(format!("Write in {language}; labels stay in English capitals."))
+        .question(floor.question())
+        .quotes("Files the person gave along:", files);
     let Some(before) = &opening.continues else { return prompt };
+    let positions = before.positions.iter().map(|p| (p.name.clone(), p.text.clone()));
     prompt
         .text("The question goes on from an earlier discussion.")
         .quote("the earlier question", &before.question)
-        .quotes(
-            "Where the participants stood then:",
-            before.positions.iter().map(|p| (p.name.clone(), p.text.clone())),
-        )
+        .quotes("Where the participants stood then:", positions)
         .quote("the earlier synthesis", &before.synthesis)
 }
 
 /// Speeches as quotations.
 pub(super) fn quoted<'a>(speeches: impl IntoIterator<Item = &'a Spoken>) -> Vec<(String, String)> {
     speeches.into_iter().map(Spoken::quoted).collect()
+}
+
+/// What `seat` said itself, then what the others said.
+pub(super) fn own_and_others(
+    prompt: Prompt,
+    seat: &Seat,
+    headings: [&str; 2],
+    speeches: &[Spoken],
+) -> Prompt {
+    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) =
+        speeches.iter().partition(|spoken| spoken.seat == seat.index);
+    prompt.quotes(headings[0], quoted(own)).quotes(headings[1], quoted(others))
 }
 
 /// A confidence in words.
@@ -57,46 +84,10 @@ pub(super) fn in_words(confidence: Option<Confidence>) -> String {
     }
 }
 
-/// The usual labels of a synthesis, after its method's own first one.
-pub(super) fn synthesis_form(prompt: Prompt) -> Prompt {
-    prompt
-        .label("AGREED", "the points everyone accepts, as short bullets; None if there are none")
-        .label(
-            "SYNTHESIS",
-            "the answer this discussion supports: the bottom line first, then the insight that decides \
-             it, then what follows and its limits",
-        )
-        .label("DIFFERENCES", "what stays disputed, who holds which view and what would settle it; None if nothing")
-        .label("EVOLUTION", "whose view moved, from what to what, and which argument did it; None if nobody's")
-}
-
-/// Reads a synthesis. `consensus` is the method's own label with its allowed words; where it is
-/// missing or says something else, `otherwise` stands.
-pub(super) fn read_synthesis(
-    text: &str,
-    label: &str,
-    words: &[&str],
-    otherwise: &str,
-    confidences: Vec<Sureness>,
-) -> Synthesis {
-    let [consensus, agreed, synthesis, differences, evolution] =
-        parse::sections(text, [label, "AGREED", "SYNTHESIS", "DIFFERENCES", "EVOLUTION"]);
-    let found = consensus.and_then(|said| parse::word_of(&said, words)).map(|at| words[at]);
-    let more = evolution
-        .filter(|text| !is_none(text))
-        .map(|text| crate::event::Quoted { name: "Evolution".into(), text });
-    Synthesis {
-        consensus: found.unwrap_or(otherwise).to_string(),
-        agreed: agreed.unwrap_or_default(),
-        synthesis: synthesis.unwrap_or_else(|| {
-            parse::before(text, &[label, "AGREED", "DIFFERENCES", "EVOLUTION"]).to_string()
-        }),
-        differences: differences.filter(|text| !is_none(text)).unwrap_or("None".into()),
-        more: more.into_iter().collect(),
-        confidences,
-        messages: 0,
-        debated: false,
-    }
+/// A heading of a synthesis and its text; nothing where there is none.
+pub(super) fn heading(name: &str, text: Option<String>) -> Option<Quoted> {
+    let text = text.filter(|text| !is_none(text))?;
+    Some(Quoted { name: name.to_string(), text })
 }
 
 /// Whether a section says that there is nothing to say.

@@ -2,7 +2,9 @@
 //! of them writes down what they came to.
 
 use super::Method;
-use super::brief::{self, brief};
+use super::brief::{self, brief, own_and_others};
+use super::form::Form;
+use super::order::Rotation;
 use crate::event::{Parts, Speech};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
@@ -27,49 +29,36 @@ pub(super) const METHOD: Method = Method {
     run: |floor| Box::pin(run(floor)),
 };
 
+/// Headings of one's own answer and of the others'.
+const ANSWERS: [&str; 2] = ["Your own answer:", "The other answers:"];
+
 async fn run(floor: &Floor) -> Result<()> {
     floor.phase(1).await?;
-    let answers =
-        floor.all(floor.present().into_iter().map(|seat| (seat, answer(floor, seat)))).await?;
+    let answers = floor.everyone(|seat| answer(floor, seat)).await?;
 
     floor.phase(2).await?;
-    let critiques = floor
-        .all(floor.present().into_iter().map(|seat| (seat, critique(floor, seat, &answers))))
-        .await?;
+    let critiques = floor.everyone(|seat| critique(floor, seat, &answers)).await?;
 
     floor.phase(3).await?;
     let talk = discuss(floor, &answers, &critiques).await?;
 
     floor.phase(4).await?;
-    let positions = floor
-        .all(
-            floor
-                .present()
-                .into_iter()
-                .map(|seat| (seat, position(floor, seat, &answers, &critiques, &talk))),
-        )
-        .await?;
+    let positions =
+        floor.everyone(|seat| position(floor, seat, &answers, &critiques, &talk)).await?;
 
     floor.phase(5).await?;
     let confidences = measure::confidences(&positions);
-    let read = move |text: &str| {
-        brief::read_synthesis(
-            text,
-            "CONSENSUS",
-            &["YES", "PARTIAL", "NO"],
-            "PARTIAL",
-            confidences.clone(),
-        )
-    };
-    floor.synthesise(|seat| synthesis(floor, seat, &answers, &positions), read, |_| false).await
+    let read = move |text: &str| Form::COMMON.read(text, confidences.clone());
+    floor.synthesise(|_| synthesis(floor, &answers, &talk, &positions), read, |_| false).await
 }
 
 async fn discuss(floor: &Floor, answers: &[Spoken], critiques: &[Spoken]) -> Result<Vec<Spoken>> {
     let mut talk = Vec::new();
+    let mut rotation = Rotation::default();
+    let seats: Vec<&Seat> = floor.seats().iter().collect();
     let turns = floor.opening.turns;
     for turn in 0..turns {
-        let present = floor.present();
-        let Some(seat) = present.get(turn as usize % present.len().max(1)) else { break };
+        let Some(seat) = rotation.next(floor, &seats, |_| true) else { break };
         let prompt = brief(floor, seat)
             .quotes("The answers everyone gave alone:", brief::quoted(answers))
             .quotes("What each criticised:", brief::quoted(critiques))
@@ -108,7 +97,7 @@ fn answer(floor: &Floor, seat: &Seat) -> Cue {
 }
 
 fn critique(floor: &Floor, seat: &Seat, answers: &[Spoken]) -> Cue {
-    let prompt = own_and_others(brief(floor, seat), seat, answers)
+    let prompt = own_and_others(brief(floor, seat), seat, ANSWERS, answers)
         .text(
             "Criticise the answers, your own included. Look for the claim that is wrong, the assumption \
              nobody stated and the case nobody thought of; name whose it is. Where they are right, say \
@@ -131,14 +120,6 @@ fn critique(floor: &Floor, seat: &Seat, answers: &[Spoken]) -> Cue {
     Cue { speech: Speech::Critique, parse: Box::new(parse), ..Cue::message(None, prompt) }
 }
 
-fn own_and_others(prompt: Prompt, seat: &Seat, answers: &[Spoken]) -> Prompt {
-    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) =
-        answers.iter().partition(|spoken| spoken.seat == seat.index);
-    prompt
-        .quotes("Your own answer:", brief::quoted(own))
-        .quotes("The other answers:", brief::quoted(others))
-}
-
 fn position(
     floor: &Floor,
     seat: &Seat,
@@ -146,7 +127,7 @@ fn position(
     critiques: &[Spoken],
     talk: &[Spoken],
 ) -> Cue {
-    let prompt = own_and_others(brief(floor, seat), seat, answers)
+    let prompt = own_and_others(brief(floor, seat), seat, ANSWERS, answers)
         .quotes("What each criticised:", brief::quoted(critiques))
         .quotes("The discussion:", brief::quoted(talk))
         .text(
@@ -165,7 +146,7 @@ fn position(
     Cue { speech: Speech::Position, parse: Box::new(parse), ..Cue::message(None, prompt) }
 }
 
-fn synthesis(floor: &Floor, seat: &Seat, answers: &[Spoken], positions: &[Spoken]) -> Prompt {
+fn synthesis(floor: &Floor, answers: &[Spoken], talk: &[Spoken], positions: &[Spoken]) -> Prompt {
     let stated = positions.iter().map(|spoken| match &spoken.parts {
         Parts::Position { position, confidence } => (
             format!("{}, confidence {}", spoken.name, brief::in_words(*confidence)),
@@ -173,16 +154,12 @@ fn synthesis(floor: &Floor, seat: &Seat, answers: &[Spoken], positions: &[Spoken
         ),
         _ => spoken.quoted(),
     });
-    let prompt = brief(floor, seat)
+    let prompt = brief::chair(floor)
         .quotes("What each answered at first:", brief::quoted(answers))
+        .quotes("The discussion:", brief::quoted(talk))
         .quotes("Where each stands at the end:", stated)
         .text(
-            "Write down what this table came to. You speak for everyone now: give each view its weight by \
-             its reasons, your own no more than the others'. Do not smooth over a real disagreement.",
-        )
-        .label("CONSENSUS", "YES if all positions amount to the same answer, PARTIAL if they share its core, NO if not");
-    brief::synthesis_form(prompt)
+            "Write down what this table came to: what all of them can stand behind, and where they part.",
+        );
+    Form::COMMON.ask(prompt)
 }
-
-#[cfg(test)]
-mod tests;

@@ -139,7 +139,8 @@ async fn socks(link: Link, proxy: &Intercept, to: &Uri) -> Result<Link> {
 /// `to` with its port spelt out: the SOCKS layer would take 443 for plain HTTP too.
 fn with_port(to: &Uri) -> Result<Uri> {
     let port = to.port_u16().unwrap_or(if is_https(to) { 443 } else { 80 });
-    let text = format!("{}://{}:{port}/", to.scheme_str().unwrap_or("http"), to.host().unwrap_or(""));
+    let text =
+        format!("{}://{}:{port}/", to.scheme_str().unwrap_or("http"), to.host().unwrap_or(""));
     text.parse().map_err(Fault::internal)
 }
 
@@ -265,7 +266,7 @@ impl Write for Link {
 }
 
 fn too_slow(to: &Uri, wait: Duration) -> Fault {
-    let text = format!("no connection to {} within {wait:?} (limits.connect)", origin(to));
+    let text = format!("no connection to {} within {wait:?}", origin(to));
     Fault::new(Kind::TimedOut, text)
 }
 
@@ -302,15 +303,19 @@ fn host(uri: &Uri) -> &str {
     uri.host().unwrap_or("(no host)")
 }
 
-/// An error and what caused it, outermost first. `io::Error` hides its inner error from `source`.
+/// An error and what caused it, outermost first.
 pub(super) fn causes<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let next = |error: &&'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
-        let inner = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
-        inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| error.source())
-    };
-    std::iter::successors(Some(error), next).take(CAUSES_MAX)
+    std::iter::successors(Some(error), |error| cause(*error)).take(CAUSES_MAX)
+}
+
+/// `io::Error` hides its inner error from `source`.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => Some(inner),
+        None => error.source(),
+    }
 }
 
 pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {

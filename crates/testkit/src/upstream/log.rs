@@ -53,7 +53,8 @@ impl Log {
     }
 
     pub(super) fn requests(&self) -> Vec<Seen> {
-        let entry = |(seen, state): &(Arc<Seen>, State)| Seen { state: *state, ..Seen::clone(seen) };
+        let entry =
+            |(seen, state): &(Arc<Seen>, State)| Seen { state: *state, ..Seen::clone(seen) };
         self.book().entries.iter().map(entry).collect()
     }
 
@@ -87,8 +88,8 @@ impl Log {
 }
 
 impl Flight {
-    /// The upstream has done all it meant to do.
-    pub(super) fn finish(mut self) {
+    /// The upstream has done all it meant to do; entered in the book when this is dropped.
+    pub(super) fn finish(&mut self) {
         self.state = State::Answered;
     }
 }

@@ -62,7 +62,8 @@ impl Mishap {
     pub(super) fn of_model(model: &str) -> Option<Mishap> {
         let name = model.rsplit('/').next().unwrap_or(model);
         let name = name.split(':').next().unwrap_or(name);
-        if let Some(status) = name.strip_prefix("err-").and_then(|status| status.parse().ok()) {
+        let status = name.strip_prefix("err-").and_then(|status| status.parse().ok());
+        if let Some(status) = status.filter(|status| (400..600).contains(status)) {
             return Some(Mishap::Error(Trouble::Status(status)));
         }
         if let Some(times) = name.strip_prefix("flaky-").and_then(|times| times.parse().ok()) {
@@ -95,6 +96,7 @@ mod tests {
         check("refuse-filter", Some(Mishap::Filter));
         check("gpt-5.1", None);
         check("err-unheard-of", None);
+        check("err-1000", None);
         check("", None);
     }
 

@@ -78,12 +78,9 @@ impl Options {
         self
     }
 
-    /// Speaks this dialect only; the routes of the others are not found. Repeat for more.
-    pub fn speaks(mut self, dialect: Dialect) -> Options {
-        if self.speaks.len() == Dialect::ALL.len() {
-            self.speaks.clear();
-        }
-        self.speaks.push(dialect);
+    /// Speaks these dialects only; the routes of the others are not found.
+    pub fn speaks(mut self, dialects: impl IntoIterator<Item = Dialect>) -> Options {
+        self.speaks = dialects.into_iter().collect();
         self
     }
 

@@ -34,7 +34,8 @@ impl Plan {
 /// `max_tokens` of the OpenAI dialect, so that a bench can ask for long streams through a gateway
 /// that drops unknown headers. With a text hook the text is what the test says.
 fn asked_chunks(options: &Options, seen: &Seen) -> Option<u64> {
-    let tokens = ["max_tokens", "max_completion_tokens"].iter().find_map(|key| seen.body[key].as_u64());
+    let tokens =
+        ["max_tokens", "max_completion_tokens"].iter().find_map(|key| seen.body[key].as_u64());
     let openai = seen.route == super::Route::Chat(super::Dialect::OpenAi);
     tokens.filter(|_| openai && options.text.is_none())
 }

@@ -17,7 +17,10 @@ pub(super) struct Reply {
 
 pub(super) enum Say {
     Text(Text),
-    Call { name: String, arguments: Value },
+    Call {
+        name: String,
+        arguments: Value,
+    },
     /// The model's own refusal, in words where the dialect has room for them.
     Refusal(Text),
     /// The provider's filter stood in between.
@@ -66,7 +69,8 @@ impl Text {
     /// The pieces in order; together they are the text.
     pub(super) fn pieces(self) -> impl Iterator<Item = String> + Send {
         let Text { text, chunks } = self;
-        (0..chunks).map(move |at| text[bound(&text, at, chunks)..bound(&text, at + 1, chunks)].into())
+        (0..chunks)
+            .map(move |at| text[bound(&text, at, chunks)..bound(&text, at + 1, chunks)].into())
     }
 
     /// The pieces, each in its place inside a rendered delta whose text is [`TEXT`]. Rendering the

@@ -1,0 +1,105 @@
+//! What a standard discussion of three models costs beyond its critical path: ten calls one after
+//! the other, whatever happens beside them.
+
+use crate::{Size, median_and_min, say};
+use althing_assembly::{demo::Pace, methods};
+use althing_chat::{Answer, Ask, Model};
+use althing_gateway::{Endpoint, Gateway, Limits, provider};
+use althing_hub::config::{Config, Synthesizer, World};
+use althing_hub::lineup;
+use althing_hub::runs::{Request, Runs};
+use althing_hub::store::Store;
+use althing_testkit::{Options, Upstream};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Phases of the standard method as numbers of calls made at once: answers, critiques, six turns,
+/// positions, synthesis.
+const SHAPE: [usize; 10] = [3, 3, 1, 1, 1, 1, 1, 1, 3, 1];
+
+pub fn measure(size: Size) {
+    say("\n== own overhead of a standard discussion, 3 models, 16 calls, 10 of them on the critical path");
+    say("latency ms | critical path ms | bare client ms | discussion ms | over critical path ms | over bare client ms");
+    for latency in [0, 50] {
+        let upstream = Upstream::start(Options::default().latency(Duration::from_millis(latency)));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let (bare, ours) = runtime.block_on(compare(&upstream, size.runs.min(if latency > 0 { 10 } else { size.runs })));
+        let path = latency as f64 * SHAPE.len() as f64;
+        let ((bare, _), (ours, _)) = (median_and_min(bare), median_and_min(ours));
+        say(&format!("{latency:10} | {path:16.0} | {bare:14.1} | {ours:13.1} | {:21.1} | {:19.1}", ours - path, ours - bare));
+    }
+}
+
+/// Milliseconds of bare calls and of whole discussions, taken in turn.
+async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("{}/v1", upstream.url());
+    let env = BTreeMap::from([
+        ("OPENAI_API_KEY".to_string(), "sk-test-0123456789abcdef".to_string()),
+        ("OPENAI_BASE_URL".to_string(), url.clone()),
+    ]);
+    let world = World { env, cwd: folder.path().into(), home: folder.path().into() };
+    let config = Arc::new(Config::load(&world));
+    let store = Store::open(&config.database()).expect("a store");
+    let gateway = Gateway::new(Limits::default());
+    let endpoint = Endpoint {
+        id: "bare".into(),
+        provider: provider("openai").expect("a row"),
+        base_url: url,
+        key: Some(althing_stdx::redact::Secret::new("sk-test-0123456789abcdef")),
+        parallel: 16,
+    };
+    let bare_model = Gateway::new(Limits::default()).model(&Arc::new(endpoint), "ada");
+    let runs_of = Runs { config: config.clone(), store, gateway, pace: Pace { word_ms: 0 } };
+    let (mut bare, mut ours) = (vec![], vec![]);
+    // One of each first, so that both have their connections.
+    for round in 0..=runs {
+        let began = Instant::now();
+        calls(&*bare_model).await;
+        let bare_ms = began.elapsed().as_secs_f64() * 1e3;
+        let began = Instant::now();
+        discussion(&runs_of, &config).await;
+        let our_ms = began.elapsed().as_secs_f64() * 1e3;
+        if round > 0 {
+            bare.push(bare_ms);
+            ours.push(our_ms);
+        }
+    }
+    (bare, ours)
+}
+
+/// The same calls in the same shape, with nothing around them.
+async fn calls(model: &dyn Model) {
+    for width in SHAPE {
+        let at_once = (0..width).map(|_| Answer::collect(model.speak(Ask::new("Be brief.", "Hello?"))));
+        for answer in futures_util::future::join_all(at_once).await {
+            answer.expect("an answer");
+        }
+    }
+}
+
+async fn discussion(runs: &Runs, config: &Config) {
+    let names: Vec<String> = ["openai:ada", "openai:bob", "openai:cyd"].map(String::from).to_vec();
+    let request = Request {
+        question: "Hello?".into(),
+        context: vec![],
+        method: methods::method("standard").expect("the standard method"),
+        lineup: lineup::resolve(&names, config, None).expect("three seats"),
+        roles: None,
+        rounds: 2,
+        turns: None,
+        synthesizer: Synthesizer::First,
+        language: None,
+        pause: None,
+        max_cost_usd: None,
+        estimate_usd: None,
+        continues: None,
+        tools: vec![],
+        stream: true,
+    };
+    let run = runs.start(request).await.expect("a run");
+    let ending = run.ending().await.expect("an ending");
+    assert_eq!(ending, althing_assembly::event::Ending::Completed);
+}

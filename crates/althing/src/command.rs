@@ -1,0 +1,93 @@
+//! One file per command.
+
+mod ask;
+mod config;
+mod doctor;
+mod history;
+mod models;
+
+use crate::args::{Cli, Command};
+use crate::terminal::{Screen, WARN};
+use crate::watch;
+use althing_assembly::demo::Pace;
+use althing_hub::config::{Config, World};
+use althing_hub::runs::Runs;
+use althing_hub::store::Store;
+use althing_gateway::Gateway;
+use althing_stdx::{Fault, Kind, Result};
+use clap::CommandFactory;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Words of a demo voice per second, where a person watches.
+const DEMO_WORD_MS: u64 = 18;
+
+pub async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Ask(args) => ask::ask(*args).await,
+        Command::Resume(args) => ask::resume(args).await,
+        Command::History(args) => history::list(args).await,
+        Command::Show(args) => history::show(args).await,
+        Command::Export(args) => history::export(args).await,
+        Command::Models(args) => models::list(args).await,
+        Command::Doctor => doctor::examine().await,
+        Command::Config(args) => config::config(args),
+        Command::Completions { shell } => completions(shell),
+    }
+}
+
+/// What every command works with.
+struct Desk {
+    world: World,
+    config: Arc<Config>,
+    screen: Screen,
+}
+
+impl Desk {
+    fn open() -> Desk {
+        let world = World::real();
+        let config = Arc::new(Config::load(&world));
+        Desk { world, config, screen: Screen::stdout() }
+    }
+
+    fn store(&self) -> Result<Store> {
+        Store::open(&self.config.database())
+    }
+
+    fn gateway(&self) -> Gateway {
+        Gateway::new(self.config.limits())
+    }
+
+    fn runs(&self, gateway: Gateway) -> Result<Runs> {
+        let pace = Pace { word_ms: if self.screen.live { DEMO_WORD_MS } else { 0 } };
+        Ok(Runs { config: self.config.clone(), store: self.store()?, gateway, pace })
+    }
+
+    /// Says on standard error what is set wrongly.
+    fn warn(&self) {
+        for warning in &self.config.warnings {
+            tell(self.screen, &warning.to_string());
+        }
+    }
+}
+
+/// A line for the person on standard error, where it is in nobody's pipe.
+fn tell(screen: Screen, text: &str) {
+    let text = althing_stdx::text::one_line(&althing_stdx::redact::redact(text), 500);
+    // Nobody left to tell if this fails.
+    let _ = writeln!(std::io::stderr(), "{} {text}", screen.paint(WARN, "note:"));
+}
+
+/// Prints a finished text; a closed pipe is no error.
+fn print(text: &str) -> Result<()> {
+    match watch::print(text) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Fault::new(Kind::Internal, format!("standard output: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "althing", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}

@@ -1,0 +1,139 @@
+//! `ask` and `resume`: a question in, a discussion out.
+
+use super::{Desk, tell};
+use crate::args;
+use crate::input::{self, Input};
+use crate::watch::{self, View};
+use althing_assembly::event::Ending;
+use althing_assembly::{Method, methods};
+use althing_chat::Tool;
+use althing_gateway::Gateway;
+use althing_hub::config::{Config, Synthesizer};
+use althing_hub::discover;
+use althing_hub::lineup::{self, Lineup};
+use althing_hub::runs::{Request, Run};
+use althing_stdx::{Fault, Kind, Result};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the providers' lists are waited for.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Bytes of a file of tools.
+const TOOLS_BYTES_MAX: u64 = 1024 * 1024;
+
+pub async fn ask(args: args::Ask) -> Result<()> {
+    let desk = Desk::open();
+    if args.pause && !std::io::stdin().is_terminal() {
+        return Err(Fault::invalid("--pause: waits for Enter, and standard input is no terminal"));
+    }
+    let input = input::read(args.question.as_deref(), &args.file)?;
+    desk.warn();
+    let names = if args.models.is_empty() { &desk.config.models.value } else { &args.models };
+    let method = method(&args, &desk.config, names)?;
+    let gateway = desk.gateway();
+    let lineup = seat(names, method, &desk.config, &gateway).await?;
+    if !args.output.quiet {
+        lineup.notes.iter().for_each(|note| tell(desk.screen, note));
+    }
+    let is_demo = lineup.seats.iter().all(|seat| seat.demo) && names.is_empty();
+    let request = request(&args, &desk.config, input, method, lineup)?;
+    let run = desk.runs(gateway)?.start(request).await?;
+    finish(run, args.output, args.pause).await?;
+    if is_demo {
+        tell(desk.screen, lineup::HOW_TO_ADD);
+    }
+    Ok(())
+}
+
+pub async fn resume(args: args::Resume) -> Result<()> {
+    let desk = Desk::open();
+    desk.warn();
+    let runs = desk.runs(desk.gateway())?;
+    let run = runs.resume(&args.run, args.max_cost, args.retry_failed).await?;
+    let pauses = std::io::stdin().is_terminal();
+    finish(run, args.output, pauses).await
+}
+
+/// Watches a run to its end; an end that is not completion is an error with its own exit code.
+async fn finish(run: Run, output: args::Output, pauses: bool) -> Result<()> {
+    let is_shown = !output.json && !output.quiet;
+    let is_single = run.seats == 1;
+    match watch::watch(run, View::new(output), pauses).await? {
+        Ending::Completed => Ok(()),
+        Ending::Cancelled => Err(Fault::new(Kind::Cancelled, "stopped")),
+        // Where the view has said it, only the exit code is left to give.
+        Ending::Failed(failure) if is_shown && !is_single => Err(Fault::new(failure.kind, "")),
+        Ending::Failed(failure) => Err(Fault::new(failure.kind, failure.message)),
+    }
+}
+
+/// One name alone is a plain answer; otherwise the method asked for or configured.
+fn method(args: &args::Ask, config: &Config, names: &[String]) -> Result<&'static Method> {
+    match &args.method {
+        Some(name) => methods::method(name),
+        None if names.len() == 1 => Ok(methods::ANSWER),
+        None => methods::method(&config.method),
+    }
+}
+
+async fn seat(names: &[String], method: &Method, config: &Config, gateway: &Gateway) -> Result<Lineup> {
+    if names.is_empty() {
+        let found = discover::discover(config, gateway, PATIENCE).await;
+        return Ok(lineup::choose_for(&found, method, config));
+    }
+    if lineup::needs_discovery(names, config) {
+        let found = discover::discover(config, gateway, PATIENCE).await;
+        return lineup::resolve(names, config, Some(&found));
+    }
+    lineup::resolve(names, config, None)
+}
+
+fn request(
+    args: &args::Ask,
+    config: &Config,
+    input: Input,
+    method: &'static Method,
+    lineup: Lineup,
+) -> Result<Request> {
+    let rounds = args.rounds.unwrap_or(*config.rounds_per_agent);
+    let seats = lineup.seats.len();
+    let calls = (method.calls)(seats, seats * rounds as usize);
+    let context: usize = input.context.iter().map(|file| file.text.len()).sum();
+    let estimate = lineup::estimate(&lineup, calls, input.question.len() + context);
+    Ok(Request {
+        question: input.question,
+        context: input.context,
+        method,
+        lineup,
+        roles: None,
+        rounds,
+        turns: None,
+        synthesizer: args.synthesizer.map_or(*config.synthesizer, |mode| match mode {
+            args::Synthesizer::First => Synthesizer::First,
+            args::Synthesizer::Random => Synthesizer::Random,
+            args::Synthesizer::Rotate => Synthesizer::Rotate,
+        }),
+        language: args.language.clone().or_else(|| config.language.value.clone()),
+        pause: args.pause.then(|| Duration::from_secs(*config.pause_seconds)),
+        max_cost_usd: Some(args.max_cost.unwrap_or(*config.max_cost_usd)),
+        estimate_usd: estimate.usd,
+        continues: args.continues.clone(),
+        tools: args.tools.as_deref().map(|path| tools(path, seats)).transpose()?.unwrap_or_default(),
+        stream: !args.no_stream,
+    })
+}
+
+/// Reads a JSON list of `{name, description, parameters}`.
+fn tools(path: &Path, seats: usize) -> Result<Vec<Tool>> {
+    if seats != 1 {
+        return Err(Fault::invalid("--tools: goes with exactly one model in --models"));
+    }
+    let wrong = |why: String| Fault::invalid(format!("--tools {}: {why}", path.display()));
+    let size = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.len();
+    if size > TOOLS_BYTES_MAX {
+        return Err(wrong(format!("more than {TOOLS_BYTES_MAX} bytes")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| wrong(format!("want a list of {{name, description, parameters}}: {e}")))
+}

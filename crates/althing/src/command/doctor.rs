@@ -1,0 +1,117 @@
+//! `doctor`: what was looked for, what is there, and what to do next.
+
+use super::{Desk, print};
+use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
+use althing_gateway::PROVIDERS;
+use althing_hub::discover::{self, FoundProvider, State};
+use althing_hub::lineup::{self, HOW_TO_ADD};
+use althing_stdx::{Result, text::one_line};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One finding.
+enum Mark {
+    Good,
+    Bad,
+    Off,
+}
+
+pub async fn examine() -> Result<()> {
+    let desk = Desk::open();
+    let found = discover::discover(&desk.config, &desk.gateway(), PATIENCE).await;
+    let mut report = Report { screen: desk.screen, text: String::new() };
+
+    report.title("Files");
+    files(&desk, &mut report);
+    report.title("Providers");
+    for provider in &found.providers {
+        examine_provider(provider, &mut report);
+    }
+    // What has no key and no address is not in the configuration at all.
+    for row in PROVIDERS.iter().filter(|row| !found.providers.iter().any(|p| p.configured.endpoint.provider.name == row.name)) {
+        let hint = match row.key_env.first() {
+            Some(variable) if row.needs_key => format!("no key; set {variable}"),
+            _ => format!("no address; set {}_BASE_URL", row.env_prefix),
+        };
+        report.line(Mark::Off, row.title, &hint);
+    }
+    report.title("Agents on PATH");
+    let agents = discover::agents_on_path(&desk.world);
+    for name in discover::AGENTS {
+        match agents.iter().find(|(found, _)| found == name) {
+            Some((_, path)) => report.line(Mark::Good, name, &path.display().to_string()),
+            None => report.line(Mark::Off, name, "not there"),
+        }
+    }
+    if !desk.config.warnings.is_empty() {
+        report.title("Set wrongly");
+        for warning in &desk.config.warnings {
+            report.line(Mark::Bad, &warning.name, &warning.to_string());
+        }
+    }
+    report.title("Next");
+    let lineup = lineup::choose(&found, 3, &desk.config);
+    let names: Vec<&str> = lineup.seats.iter().map(|seat| seat.name.as_str()).collect();
+    report.plain(&format!("`althing ask \"…\"` would seat {}.", names.join(", ")));
+    if lineup.seats.iter().all(|seat| seat.demo) {
+        report.plain(HOW_TO_ADD);
+    }
+    print(&report.text)
+}
+
+fn files(desk: &Desk, report: &mut Report) {
+    let config = &desk.config;
+    let there = |exists: bool| if exists { Mark::Good } else { Mark::Off };
+    let file = config.file.display().to_string();
+    report.line(there(config.file.exists()), "configuration", &file);
+    let dotenv = config.dotenv.as_ref().map(|path| path.display().to_string());
+    report.line(there(dotenv.is_some()), ".env", dotenv.as_deref().unwrap_or("none"));
+    match desk.store() {
+        Ok(_) => report.line(Mark::Good, "history", &config.database().display().to_string()),
+        Err(fault) => report.line(Mark::Bad, "history", &fault.message),
+    }
+}
+
+fn examine_provider(provider: &FoundProvider, report: &mut Report) {
+    let endpoint = &provider.configured.endpoint;
+    let count = match provider.models.len() {
+        1 => "1 model".to_string(),
+        n => format!("{n} models"),
+    };
+    let (mark, text) = match &provider.state {
+        State::Reachable => (Mark::Good, format!("{count} at {}", endpoint.base_url)),
+        State::Unreachable(fault) if provider.configured.explicit => (Mark::Bad, fault.message.clone()),
+        State::Unreachable(_) => (Mark::Off, format!("nothing at {}", endpoint.base_url)),
+        State::Stranger => (Mark::Off, format!("another program answers at {}", endpoint.base_url)),
+        State::NotProbed => (Mark::Off, "not asked".into()),
+    };
+    report.line(mark, &endpoint.who(), &text);
+}
+
+struct Report {
+    screen: Screen,
+    text: String,
+}
+
+impl Report {
+    fn title(&mut self, title: &str) {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        self.text.push_str(&format!("{gap}{}\n", self.screen.paint(BOLD, title)));
+    }
+
+    fn line(&mut self, mark: Mark, name: &str, text: &str) {
+        let (style, sign) = match mark {
+            Mark::Good => (GOOD, "✓"),
+            Mark::Bad => (BAD, "✗"),
+            Mark::Off => (DIM, "·"),
+        };
+        let text = one_line(text, 300);
+        let text = if matches!(mark, Mark::Bad) { self.screen.paint(WARN, &text) } else { text };
+        self.text.push_str(&format!("  {} {:<14} {text}\n", self.screen.paint(style, sign), one_line(name, 40)));
+    }
+
+    fn plain(&mut self, text: &str) {
+        self.text.push_str(&format!("  {}\n", one_line(text, 500)));
+    }
+}

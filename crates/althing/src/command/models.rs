@@ -1,0 +1,73 @@
+//! `models`: what can be used, from where, and if not, why.
+
+use super::{Desk, print};
+use crate::args;
+use crate::terminal::table::table;
+use althing_assembly::demo;
+use althing_hub::discover::{self, FoundModel, FoundProvider, ModelSource, State};
+use althing_stdx::{Result, text::one_line};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Models of a provider that are listed unless all are wanted.
+const SHOWN: usize = 12;
+
+pub async fn list(args: args::Models) -> Result<()> {
+    let desk = Desk::open();
+    desk.warn();
+    let found = discover::discover(&desk.config, &desk.gateway(), PATIENCE).await;
+    if args.json {
+        return print(&found.providers.iter().flat_map(json_lines).collect::<String>());
+    }
+    let limit = if args.all { usize::MAX } else { SHOWN };
+    let head = ["MODEL", "NAME", "FROM"].map(String::from).to_vec();
+    let models = found.providers.iter().flat_map(|provider| provider.models.iter().take(limit).map(move |model| row(provider, model)));
+    let voices = demo::VOICES.iter().map(|voice| vec![format!("demo:{}", voice.name), voice.display.into(), "built in: scripted, not a model".into()]);
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(models).chain(voices).collect();
+    let notes: Vec<String> = found.providers.iter().filter_map(|provider| note(provider, limit)).collect();
+    let gap = if notes.is_empty() { "" } else { "\n" };
+    let notes: String = notes.iter().map(|note| format!("{}\n", one_line(note, 300))).collect();
+    print(&format!("{}{gap}{notes}", table(desk.screen, &rows)))
+}
+
+fn row(provider: &FoundProvider, model: &FoundModel) -> Vec<String> {
+    let from = match (model.source, &provider.state) {
+        (ModelSource::Listed, _) => provider.configured.endpoint.who(),
+        (ModelSource::Configured, State::Reachable) => format!("{}, your list", provider.configured.endpoint.who()),
+        (ModelSource::Configured, _) => format!("{}, your list, not checked", provider.configured.endpoint.who()),
+    };
+    vec![model.id.clone(), model.display.clone(), from]
+}
+
+/// Why a provider shows none or not all of its models.
+fn note(provider: &FoundProvider, limit: usize) -> Option<String> {
+    let who = provider.configured.endpoint.who();
+    match &provider.state {
+        // A local server that nobody set up and that is not there is no news.
+        State::Unreachable(_) | State::Stranger if !provider.configured.explicit => None,
+        State::Unreachable(fault) => Some(format!("{who}: {}", fault.message)),
+        State::Stranger => Some(format!("{who}: another program answers there")),
+        State::NotProbed => Some(format!("{who}: not asked")),
+        State::Reachable if provider.models.is_empty() => Some(format!("{who}: it has no chat model")),
+        State::Reachable => {
+            let more = provider.models.len().saturating_sub(limit);
+            (more > 0).then(|| format!("{who}: {more} more; --all shows them"))
+        }
+    }
+}
+
+fn json_lines(provider: &FoundProvider) -> Vec<String> {
+    let reachable = provider.state == State::Reachable;
+    let line = |model: &FoundModel| {
+        serde_json::json!({
+            "id": model.id,
+            "provider": provider.configured.endpoint.id,
+            "model": model.model,
+            "display_name": model.display,
+            "family": model.family,
+            "listed": model.source == ModelSource::Listed,
+            "reachable": reachable,
+        })
+    };
+    provider.models.iter().map(|model| format!("{}\n", line(model))).collect()
+}

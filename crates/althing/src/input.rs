@@ -1,0 +1,125 @@
+//! The question and the files that come with it.
+
+use althing_assembly::event::Quoted;
+use althing_hub::runs::{CONTEXT_BYTES_MAX, QUESTION_CHARS_MAX};
+use althing_stdx::{Fault, Kind, Result};
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+/// Files of one question.
+const FILES_MAX: usize = 32;
+/// Of a question in bytes: what the limit in characters can take up at most.
+const QUESTION_BYTES_MAX: usize = QUESTION_CHARS_MAX * 4;
+
+/// What was asked.
+#[derive(Debug, PartialEq)]
+pub struct Input {
+    pub question: String,
+    pub context: Vec<Quoted>,
+}
+
+/// Reads the question from the argument, standard input or the only file, and the other files as
+/// context. Standard input is read only where somebody asked for it or nothing else is the question.
+pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
+    if files.len() > FILES_MAX {
+        return Err(Fault::invalid(format!("--file: {} files; at most {FILES_MAX}", files.len())));
+    }
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    let wants_stdin = question == Some("-") || files.iter().any(is_stdin);
+    if question == Some("-") && files.iter().any(is_stdin) {
+        return Err(Fault::invalid("standard input can be the question or a file, not both"));
+    }
+    let is_piped = !std::io::stdin().is_terminal();
+    let mut context = Vec::new();
+    for path in files {
+        context.push(Quoted { name: name_of(path), text: read_file(path)? });
+    }
+    check_size(&context)?;
+    let question = match question {
+        Some("-") => read_stdin("the question", QUESTION_BYTES_MAX)?,
+        Some(question) => question.to_string(),
+        None if context.len() == 1 => context.remove(0).text,
+        None if is_piped && !wants_stdin => read_stdin("the question", QUESTION_BYTES_MAX)?,
+        None => return Err(Fault::invalid("no question: give it as an argument, by --file or on standard input")),
+    };
+    Ok(Input { question: question.trim().to_string(), context })
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.filter(|name| name != "-").unwrap_or("standard input".into())
+}
+
+fn read_file(path: &Path) -> Result<String> {
+    if path.as_os_str() == "-" {
+        return read_stdin("--file -", CONTEXT_BYTES_MAX);
+    }
+    let shown = path.display();
+    let kind = |e: &std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => Kind::NotFound,
+        _ => Kind::InvalidParams,
+    };
+    let file = std::fs::File::open(path).map_err(|e| Fault::new(kind(&e), format!("--file {shown}: {e}")))?;
+    read_text(file, &format!("--file {shown}"), CONTEXT_BYTES_MAX)
+}
+
+fn read_stdin(what: &str, bytes_max: usize) -> Result<String> {
+    read_text(std::io::stdin().lock(), what, bytes_max)
+}
+
+fn read_text(source: impl Read, what: &str, bytes_max: usize) -> Result<String> {
+    let mut bytes = Vec::new();
+    let mut limited = source.take(bytes_max as u64 + 1);
+    limited.read_to_end(&mut bytes).map_err(|e| Fault::invalid(format!("{what}: {e}")))?;
+    if bytes.len() > bytes_max {
+        return Err(Fault::invalid(format!("{what}: more than {bytes_max} bytes")));
+    }
+    if bytes.contains(&0) {
+        return Err(Fault::invalid(format!("{what}: not a text")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn check_size(context: &[Quoted]) -> Result<()> {
+    let bytes: usize = context.iter().map(|file| file.text.len()).sum();
+    if bytes <= CONTEXT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Fault::invalid(format!("--file: {bytes} bytes together; at most {CONTEXT_BYTES_MAX}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_file_is_the_question_and_others_are_context() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a.md"), folder.path().join("b.md"));
+        std::fs::write(&a, "Why?\n").unwrap();
+        std::fs::write(&b, "because").unwrap();
+        assert_eq!(read(None, std::slice::from_ref(&a)).unwrap(), Input { question: "Why?".into(), context: vec![] });
+        let both = read(Some("How?"), &[a, b]).unwrap();
+        assert_eq!(both.question, "How?");
+        assert_eq!(both.context[1], Quoted { name: "b.md".into(), text: "because".into() });
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        #[track_caller]
+        fn check(bytes: &[u8], want: &str) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("f");
+            std::fs::write(&path, bytes).unwrap();
+            let fault = read(Some("q"), &[path]).unwrap_err();
+            assert!(fault.message.ends_with(want), "{}", fault.message);
+        }
+        check(b"a\0b", "f: not a text");
+        check(&vec![b'x'; CONTEXT_BYTES_MAX + 1], "f: more than 262144 bytes");
+        let missing = read(Some("q"), &["no-such-file".into()]).unwrap_err();
+        assert_eq!(missing.kind, Kind::NotFound);
+        let many = vec![PathBuf::from("x"); FILES_MAX + 1];
+        assert!(read(Some("q"), &many).unwrap_err().message.contains("at most 32"));
+        assert!(read(Some("-"), &["-".into()]).is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! The first and the last lines of a run: who sits, and what came of it.
+
+use super::{Live, super::flow::Flow};
+use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading};
+use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
+use althing_assembly::measure;
+use althing_stdx::{Kind, text::one_line};
+
+/// The question and the table.
+pub(super) fn lineup(live: &Live, opening: &Opening, out: &mut String) {
+    let screen = live.screen;
+    let mut flow = Flow::new(screen, "");
+    flow.push(&opening.question, out);
+    flow.end(out);
+    let seats: Vec<String> = opening.seats.iter().map(|seat| one_line(&seat.name, 60)).collect();
+    let cost = match (opening.estimate_usd, opening.max_cost_usd) {
+        (Some(0.0), _) => "free".to_string(),
+        (Some(usd), Some(max)) => format!("about ${usd:.2}, stops at ${max:.2}"),
+        (Some(usd), None) => format!("about ${usd:.2}, no limit"),
+        (None, Some(max)) => format!("price unknown, known costs stop at ${max:.2}"),
+        (None, None) => "price unknown, no limit".to_string(),
+    };
+    let line = format!("{} · {} · {cost} · run {}", opening.method, seats.join(", "), live.run);
+    let mut small = Flow::new(screen, "");
+    let mut text = String::new();
+    small.push(&line, &mut text);
+    small.end(&mut text);
+    for line in text.lines() {
+        out.push_str(&format!("{}\n", screen.paint(DIM, line)));
+    }
+}
+
+/// What a model asked to be called, a JSON line each.
+pub fn tool_calls(said: &Said) -> String {
+    let lines = said.tool_calls.iter().filter_map(|call| serde_json::to_string(call).ok());
+    lines.map(|line| line + "\n").collect()
+}
+
+/// How the run ended, what it used, and what to do next.
+pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut String) {
+    let screen = live.screen;
+    if live.is_plain() && *ending == Ending::Completed {
+        return;
+    }
+    match ending {
+        Ending::Completed => {}
+        Ending::Cancelled => {
+            out.push_str(&format!("\n{} Go on with: althing resume {}\n", screen.paint(WARN, "Stopped and saved."), live.run));
+        }
+        Ending::Failed(failure) if live.is_plain() => {
+            // The command says it as its own error.
+            debug_assert_ne!(failure.kind, Kind::Internal);
+        }
+        Ending::Failed(failure) => {
+            out.push_str(&format!("\n{}\n", screen.paint(BAD, &one_line(&failure.message, 1000))));
+            let more = if failure.kind == Kind::CostLimit { " --max-cost MORE" } else { "" };
+            out.push_str(&format!("Saved. Go on with: althing resume {}{more}\n", live.run));
+        }
+    }
+    if !live.is_plain() {
+        out.push_str(&format!("\n{}\n", screen.paint(DIM, &used(totals))));
+    }
+}
+
+/// Calls, tokens and money in a line.
+pub fn used(totals: &Totals) -> String {
+    let calls = if totals.calls == 1 { "1 call".to_string() } else { format!("{} calls", totals.calls) };
+    let mut parts = vec![calls];
+    if totals.input_tokens + totals.output_tokens > 0 {
+        let at_least = if totals.uncounted > 0 { "at least " } else { "" };
+        parts.push(format!("{at_least}{} tokens in, {} out", thousands(totals.input_tokens), thousands(totals.output_tokens)));
+    }
+    parts.push(match (totals.cost_usd, totals.unpriced) {
+        (cost, 0) if cost > 0.0 => format!("${cost:.4}"),
+        (_, 0) => "free".into(),
+        (cost, n) if cost > 0.0 => format!("${cost:.4} and {n} calls of unknown price"),
+        (_, _) => "price unknown".into(),
+    });
+    parts.join(" · ")
+}
+
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join("\u{202f}")
+}
+
+/// How far they agree and how sure they are: the last thing a person reads.
+pub(super) fn verdict(live: &Live, synthesis: &Synthesis, out: &mut String) {
+    let screen = live.screen;
+    let style = match synthesis.consensus.as_str() {
+        "YES" => GOOD,
+        "NO" => BAD,
+        _ => WARN,
+    };
+    out.push_str(&format!("\n{}\n", heading(screen, '═', "In the end")));
+    let consensus = screen.paint(style, &one_line(&synthesis.consensus, 60));
+    out.push_str(&format!("\n{}  {consensus}\n", screen.paint(BOLD, "Consensus ")));
+    if synthesis.debated {
+        let note = "The judge had argued for a side; it read the transcript without names.";
+        out.push_str(&format!("            {}\n", screen.paint(DIM, note)));
+    }
+    for (at, line) in how_sure(synthesis).iter().enumerate() {
+        let title = if at == 0 { screen.paint(BOLD, "Confidence") } else { " ".repeat(10) };
+        out.push_str(&format!("{title}  {line}\n"));
+    }
+}
+
+/// The mean and one line per voice; what to say where nobody gave a number.
+fn how_sure(synthesis: &Synthesis) -> Vec<String> {
+    let Some(mean) = measure::mean(&synthesis.confidences) else {
+        return vec!["not asked for by this method".into()];
+    };
+    let voices = synthesis.confidences.iter().map(|sure| {
+        let level = format!("{:?}", sure.confidence.level).to_uppercase();
+        format!("{:>3} {level:<6}  {}", sure.confidence.score, one_line(&sure.name, 60))
+    });
+    [format!("{mean} of 100 together")].into_iter().chain(voices).collect()
+}

@@ -1,0 +1,154 @@
+use super::*;
+use althing_assembly::event::{Ending, Failure, Parts, Said, SeatInfo, Totals};
+use althing_chat::{Retry, Stop};
+use althing_stdx::Kind;
+use expect_test::{Expect, expect};
+
+const LIVE: Screen = Screen { live: true, colour: false, columns: 60 };
+
+fn opening(seats: &[&str]) -> What {
+    let seat = |name: &&str| SeatInfo { model: format!("x:{name}"), name: name.to_string(), stance: None, demo: false };
+    What::RunStarted(Box::new(Opening {
+        method: "standard".into(),
+        question: "Why\x1b?".into(),
+        context: vec![],
+        continues: None,
+        seats: seats.iter().map(seat).collect(),
+        roles: Default::default(),
+        turns: 2,
+        synthesizers: vec![0],
+        synthesizer_mode: "first".into(),
+        language: None,
+        pause_ms: None,
+        max_cost_usd: Some(1.0),
+        estimate_usd: Some(0.125),
+        tools: vec![],
+        stream: true,
+    }))
+}
+
+fn turn(turn: u32, name: &str) -> Turn {
+    let seat = turn as usize;
+    let (model, name) = (format!("x:{name}"), name.to_string());
+    Turn { turn, phase: 1, seat, nth: 0, model, name, speech: Speech::Answer, role: None, round: None, parallel: true }
+}
+
+fn said(by: Turn, text: &str) -> What {
+    let said = Said {
+        text: text.into(),
+        parts: Parts::Plain,
+        stop: Stop::End,
+        tool_calls: vec![],
+        usage: None,
+        cost_usd: None,
+        took_ms: 1,
+    };
+    What::TurnEnded { by, outcome: Outcome::Said(Box::new(said)) }
+}
+
+fn failed(by: Turn, message: &str) -> What {
+    let failure = Failure { kind: Kind::TimedOut, message: message.into(), retry_after_ms: None };
+    What::TurnEnded { by, outcome: Outcome::Failed(failure) }
+}
+
+fn delta(turn: u32, text: &str) -> What {
+    What::TurnDelta { turn, text: text.into(), reasoning: false }
+}
+
+fn check(screen: Screen, events: Vec<What>, want: Expect) {
+    let mut live = Live::new(screen);
+    let mut out = String::new();
+    for (seq, what) in events.into_iter().enumerate() {
+        out.push_str(&live.on(&Event { seq: seq as u64, run: "run1".into(), at_ms: 1000, what }));
+        out.push_str(&live.tick(3000));
+    }
+    want.assert_eq(&out.replace('\r', "<").replace("\x1b[K", ">"));
+}
+
+#[test]
+fn one_voice_at_a_time_has_the_page() {
+    let (ada, bob, cyd) = (turn(0, "Ada"), turn(1, "Bob"), turn(2, "Cyd"));
+    let events = vec![
+        opening(&["Ada", "Bob", "Cyd"]),
+        What::TurnStarted(ada.clone()),
+        What::TurnStarted(bob.clone()),
+        What::TurnStarted(cyd.clone()),
+        delta(1, "Bob "),
+        delta(0, "Ada "),
+        delta(1, "first."),
+        failed(cyd, "too\x07 late"),
+        said(bob, "Bob first."),
+        delta(0, "second."),
+        said(ada, "Ada second."),
+    ];
+    check(LIVE, events, expect![[r#"
+        Why\u{1b}?
+        standard · Ada, Bob, Cyd · about $0.12, stops at $1.00 · run
+        run1
+        ··  Ada 2 s<>··· Ada 2 s · Bob 2 s<> ·· Ada 2 s · Bob 2 s · Cyd 2 s<>
+        Bob
+          Bob first.
+
+        ✗ Cyd lost this turn: too\u{7} late
+
+        Ada
+          Ada second.
+    "#]]);
+}
+
+#[test]
+fn into_a_pipe_go_whole_speeches_and_every_note() {
+    let retry = Retry { attempt: 1, wait_ms: 1500, kind: Kind::RateLimited, message: "too many requests".into() };
+    let events = vec![
+        opening(&["Ada", "Bob"]),
+        What::PhaseStarted { phase: 1, total: 5, name: "Answers".into(), participants: vec![] },
+        What::TurnStarted(turn(0, "Ada")),
+        What::TurnNoted { turn: 0, note: Note::Retrying(retry) },
+        delta(0, "half "),
+        said(turn(0, "Ada"), "half and half"),
+        What::TurnStarted(turn(1, "Bob")),
+        delta(1, "unfini"),
+        What::RunResumed { kept: 1, max_cost_usd: None },
+        What::TurnInterrupted { turn: 1 },
+        What::RunEnded { ending: Ending::Cancelled, totals: Totals { calls: 1, ..Totals::default() } },
+    ];
+    check(Screen::plain(), events, expect![[r#"
+        Why\u{1b}?
+        standard · Ada, Bob · about $0.12, stops at $1.00 · run run1
+
+        ── 1/5 Answers ─────────────────────────────────────────────────────────────────
+
+        Ada: too many requests, trying again in 1.5 s
+
+        Ada
+          half and half
+
+        Resumed: 1 turn is kept and not asked again.
+
+        Bob was interrupted here; the turn is asked once more.
+
+        Stopped and saved. Go on with: althing resume run1
+
+        1 call · free
+    "#]]);
+}
+
+#[test]
+fn a_single_answer_is_nothing_but_itself() {
+    let long = "word ".repeat(40);
+    let events = vec![
+        opening(&["Ada"]),
+        What::PhaseStarted { phase: 1, total: 1, name: "Answer".into(), participants: vec![] },
+        What::TurnStarted(turn(0, "Ada")),
+        delta(0, &long),
+        delta(0, "end"),
+        said(turn(0, "Ada"), &format!("{long}end")),
+        What::RunEnded { ending: Ending::Completed, totals: Totals::default() },
+    ];
+    let mut live = Live::new(Screen::plain());
+    let shown: String = events
+        .into_iter()
+        .map(|what| live.on(&Event { seq: 0, run: "r".into(), at_ms: 0, what }))
+        .collect();
+    assert_eq!(shown, format!("{long}end\n"));
+}

@@ -1,0 +1,48 @@
+//! Columns that line up.
+
+use super::Screen;
+use unicode_width::UnicodeWidthStr;
+
+/// Rows under each other; the last column is cut at the right edge on a live screen. Cells are
+/// made printable and one line each.
+pub fn table(screen: Screen, rows: &[Vec<String>]) -> String {
+    let cells: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| althing_stdx::text::one_line(cell, 400)).collect()).collect();
+    let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in &cells {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            line.push_str(cell);
+            if column + 1 < row.len() {
+                line.push_str(&" ".repeat(widths[column] - cell.width() + 2));
+            }
+        }
+        out.push_str(cut(line.trim_end(), if screen.live { screen.columns } else { usize::MAX }));
+        out.push('\n');
+    }
+    out
+}
+
+fn cut(line: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let over = line.char_indices().find(|(_, c)| {
+        used += unicode_width::UnicodeWidthChar::width(*c).unwrap_or(0);
+        used > columns
+    });
+    over.map_or(line, |(end, _)| &line[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_the_last_is_cut() {
+        let rows = [vec!["a".into(), "東京".into(), "x\ny".into()], vec!["bbb".into(), "c".into(), "z".repeat(60)]];
+        let narrow = Screen { live: true, colour: false, columns: 20 };
+        assert_eq!(table(narrow, &rows), format!("a    東京  x y\nbbb  c     {}\n", "z".repeat(9)));
+    }
+}

@@ -1,0 +1,145 @@
+//! Watching a run from the terminal: its log to the screen, the person's Ctrl-C and Enter to the run.
+
+use crate::args::Output;
+use crate::terminal::Screen;
+use crate::terminal::live::{Live, tool_calls};
+use althing_assembly::event::{Ending, Event, Outcome, Parts, Speech, What};
+use althing_hub::log::now_ms;
+use althing_hub::runs::Run;
+use althing_stdx::text::printable;
+use althing_stdx::{Fault, Result};
+use std::io::Write;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// How often the status line moves.
+const TICK: Duration = Duration::from_millis(250);
+
+/// What a run looks like from here.
+pub enum View {
+    Live(Box<Live>),
+    Json,
+    /// Only the synthesis, at the end.
+    Quiet,
+}
+
+impl View {
+    pub fn new(output: Output) -> View {
+        match output {
+            Output { json: true, .. } => View::Json,
+            Output { quiet: true, .. } => View::Quiet,
+            Output { .. } => View::Live(Box::new(Live::new(Screen::stdout()))),
+        }
+    }
+
+    /// What to print for an event.
+    pub fn on(&mut self, event: &Event) -> Result<String> {
+        match self {
+            View::Live(live) => Ok(live.on(event)),
+            View::Json => serde_json::to_string(event).map(|line| line + "\n").map_err(Fault::internal),
+            View::Quiet => Ok(quiet(event)),
+        }
+    }
+
+    fn tick(&mut self) -> String {
+        match self {
+            View::Live(live) => live.tick(now_ms()),
+            View::Json | View::Quiet => String::new(),
+        }
+    }
+}
+
+/// The answer of a synthesis, or of a single model, and nothing else.
+fn quiet(event: &Event) -> String {
+    let What::TurnEnded { outcome: Outcome::Said(said), by } = &event.what else { return String::new() };
+    match &said.parts {
+        Parts::Synthesis(synthesis) => printable(&synthesis.synthesis) + "\n",
+        _ if by.speech == Speech::Synthesis && said.text.is_empty() => tool_calls(said),
+        _ if by.speech == Speech::Synthesis => printable(&said.text) + "\n" + &tool_calls(said),
+        _ => String::new(),
+    }
+}
+
+/// Shows a run until it is over. The first Ctrl-C stops and saves it, the second ends the program.
+pub async fn watch(run: Run, mut view: View, pauses: bool) -> Result<Ending> {
+    let mut stops = Stops::new()?;
+    let mut enter = if pauses { enter_pressed() } else { mpsc::channel(1).1 };
+    let mut tick = tokio::time::interval(TICK);
+    let mut seq = 0;
+    let (mut is_stopping, mut is_paused) = (false, false);
+    loop {
+        tokio::select! {
+            biased;
+            () = stops.next() => {
+                if std::mem::replace(&mut is_stopping, true) {
+                    std::process::exit(i32::from(althing_stdx::Kind::Cancelled.codes().exit));
+                }
+                run.cancel();
+            }
+            batch = run.log.since(seq) => {
+                let Some(last) = batch.last() else { break };
+                seq = last.seq + 1;
+                let mut text = String::new();
+                for event in &batch {
+                    text.push_str(&view.on(event)?);
+                    is_paused = matches!(event.what, What::PauseStarted { .. });
+                }
+                if print(&text).is_err() {
+                    // Nobody reads any more, as in `| head`: stop, saved.
+                    run.cancel();
+                    return run.ending().await;
+                }
+            }
+            Some(()) = enter.recv(), if is_paused => run.go_on(),
+            _ = tick.tick() => {
+                // A screen that cannot be written is noticed with the next event.
+                let _ = print(&view.tick());
+            }
+        }
+    }
+    run.ending().await
+}
+
+/// Ctrl-C and a polite request to end.
+struct Stops {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stops {
+    fn new() -> Result<Stops> {
+        let listen = |kind| signal(kind).map_err(|e| Fault::internal(format!("signals: {e}")));
+        Ok(Stops { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Lines typed at a terminal. The thread ends with the program: a read cannot be cancelled.
+fn enter_pressed() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        while std::io::stdin().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {
+            if sender.blocking_send(()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Writes to standard output at once.
+pub fn print(text: &str) -> std::io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}

@@ -1,0 +1,131 @@
+//! A fresh machine for every test: an empty home, no keys, no local servers, and the real binary.
+
+use althing_assembly::Event;
+use althing_testkit::{Options, Upstream};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A port nobody listens on: bound once, closed at once, and never given out again soon.
+const NOBODY: &str = "http://127.0.0.1:9";
+
+/// An empty home folder and what is set in its environment.
+pub struct Home {
+    pub folder: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Home {
+    pub fn new() -> Home {
+        let env = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMASWAP_BASE_URL"];
+        let env = env.map(|name| (name.to_string(), NOBODY.to_string())).to_vec();
+        Home { folder: tempfile::tempdir().unwrap(), env }
+    }
+
+    /// A home whose OpenAI key leads to `upstream`.
+    pub fn with(upstream: &Upstream) -> Home {
+        Home::new().set("OPENAI_API_KEY", "sk-test-0123456789abcdef").set("OPENAI_BASE_URL", &format!("{}/v1", upstream.url()))
+    }
+
+    pub fn set(mut self, name: &str, value: &str) -> Home {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path().join(".local/share/althing")
+    }
+
+    /// The binary in this home, with nothing of ours in its environment.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_althing"));
+        command.env_clear().env("HOME", self.path()).env("PATH", self.path()).current_dir(self.path());
+        command.envs(self.env.iter().map(|(name, value)| (name, value))).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Done {
+        Done::of(self.command(args).output().unwrap())
+    }
+
+    pub fn run_with_input(&self, args: &[&str], input: &str) -> Done {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Done::of(child.wait_with_output().unwrap())
+    }
+
+    pub fn spawn(&self, args: &[&str]) -> Child {
+        self.command(args).spawn().unwrap()
+    }
+
+    /// The events of a run, as `show --json` gives them.
+    #[track_caller]
+    pub fn events(&self, run: &str) -> Vec<Event> {
+        let shown = self.run(&["show", run, "--json"]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        shown.events()
+    }
+}
+
+impl Done {
+    pub fn of(output: std::process::Output) -> Done {
+        Done {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Its lines as events.
+    #[track_caller]
+    pub fn events(&self) -> Vec<Event> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+    }
+
+    /// The exit code, with everything said where it differs.
+    #[track_caller]
+    pub fn ends(&self, code: i32) -> &Done {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    #[track_caller]
+    pub fn says(&self, words: &str) -> &Done {
+        assert!(self.out.contains(words), "no '{words}' in {self:#?}");
+        self
+    }
+
+    #[track_caller]
+    pub fn warns(&self, words: &str) -> &Done {
+        assert!(self.err.contains(words), "no '{words}' in {self:#?}");
+        self
+    }
+}
+
+/// An upstream that answers at once.
+pub fn upstream() -> Upstream {
+    Upstream::start(Options::default())
+}
+
+/// Three models of one upstream.
+pub const THREE: &str = "openai:ada,openai:bob,openai:cyd";
+
+/// A wait in real time, for what happens in another process.
+pub fn really_wait(wait: std::time::Duration) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async { tokio::time::sleep(wait).await });
+}

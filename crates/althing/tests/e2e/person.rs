@@ -1,0 +1,133 @@
+//! What a person sees: help, models, doctor, config, a terminal.
+
+use crate::harness::{Home, THREE, upstream};
+use althing_testkit::{Options, Upstream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+#[test]
+fn help_and_mistakes_help() {
+    let home = Home::new();
+    home.run(&["--help"]).ends(0).says("Examples:").says("Exit codes:");
+    home.run(&["ask", "--help"]).ends(0).says("--max-cost").says("oxford");
+    home.run(&[]).ends(2);
+    home.run(&["histroy"]).ends(2).warns("history");
+    home.run(&["ask", "--modles", "x"]).ends(2).warns("--models");
+    for shell in ["bash", "zsh", "fish"] {
+        home.run(&["completions", shell]).ends(0).says("althing");
+    }
+    home.run(&["ask", "q", "--rounds", "11"]).ends(2).warns("11");
+    home.run(&["ask", "q", "--max-cost", "-1"]).ends(2);
+    home.run(&["ask", "q", "--pause", "--models", "demo:a,demo:b"]).ends(2).warns("--pause");
+}
+
+#[test]
+fn local_servers_are_found_by_themselves() {
+    let upstream = Upstream::start(Options::default().models(["llama3.2", "nomic-embed-text"]));
+    let home = Home::new().set("OLLAMA_BASE_URL", &upstream.url());
+    let models = home.run(&["models"]);
+    models.ends(0).says("ollama:llama3.2");
+    assert!(!models.out.contains("nomic-embed"), "not a chat model");
+    let done = home.run(&["ask", "Hello?"]);
+    done.ends(0).warns("takes all 3 seats");
+    assert!(upstream.count("llama3.2") > 3);
+    assert!(!done.err.contains("demo"));
+}
+
+#[test]
+fn doctor_says_what_was_found_and_what_to_do() {
+    let home = Home::new();
+    home.run(&["doctor"]).ends(0).says("OPENAI_API_KEY").says("Ollama").says("claude");
+    let upstream = upstream();
+    let home = Home::with(&upstream);
+    let claude = home.path().join("claude");
+    std::fs::write(&claude, "#!/bin/sh\necho this must never run > ran\n").unwrap();
+    std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let done = home.run(&["doctor"]);
+    done.ends(0).says("OpenAI").says("2 models").says("claude");
+    assert!(!home.path().join("ran").exists(), "an agent was executed");
+    assert!(!done.out.contains("sk-test-0123456789abcdef"));
+}
+
+#[test]
+fn config_shows_sources_and_never_a_key() {
+    let upstream = upstream();
+    let home = Home::with(&upstream).set("QUORUM_ROUNDS_PER_AGENT", "99").set("QUORUM_SYNTHESIZER", "rotate");
+    std::fs::write(home.path().join(".env"), "XAI_API_KEY=sk-...\nQUORUM_METHOD=oxford\n").unwrap();
+    let done = home.run(&["config"]);
+    done.ends(0).says("config.toml").says("QUORUM_SYNTHESIZER").says("./.env").warns("QUORUM_ROUNDS_PER_AGENT").warns("XAI_API_KEY");
+    assert!(!done.out.contains("0123456789") && !done.err.contains("sk-..."));
+    home.run(&["config", "--init"]).ends(0).says("config.toml");
+    let file = home.path().join(".config/althing/config.toml");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    home.run(&["config", "--init"]).ends(2).warns("config.toml");
+}
+
+#[test]
+fn a_base_url_in_the_current_folder_gets_no_key_from_elsewhere() {
+    let trap = upstream();
+    let home = Home::new().set("OPENAI_API_KEY", "sk-test-0123456789abcdef");
+    std::fs::write(home.path().join(".env"), format!("OPENAI_BASE_URL={}/v1\n", trap.url())).unwrap();
+    let done = home.run(&["ask", "Hello?", "--models", "openai:ada"]);
+    assert_ne!(done.code, Some(0));
+    done.warns("OPENAI_BASE_URL");
+    home.run(&["models"]).ends(0);
+    home.run(&["doctor"]).ends(0);
+    assert!(trap.requests().is_empty(), "the key went to a server of somebody else's choice");
+}
+
+#[test]
+fn files_are_private() {
+    let home = Home::new();
+    home.run(&["ask", "q", "--models", "demo:builder"]).ends(0);
+    let mode = |path: std::path::PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(home.data()), 0o700);
+    assert_eq!(mode(home.data().join("althing.db")), 0o600);
+    let left: Vec<_> = walk(&home.data()).into_iter().filter(|path| path.extension().is_some_and(|e| e == "lock")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn no_key_is_left_anywhere() {
+    let upstream = Upstream::start(Options::default().text(|seen| format!("echo {}", seen.header("authorization"))));
+    let home = Home::with(&upstream);
+    home.run(&["ask", "q", "--models", "openai:err-401"]).ends(10);
+    home.run(&["doctor"]).ends(0);
+    for path in walk(&home.data()) {
+        let bytes = std::fs::read(&path).unwrap();
+        let found = bytes.windows(16).any(|window| window == b"0123456789abcdef");
+        assert!(!found, "the key is in {}", path.display());
+    }
+}
+
+/// The binary on a real terminal, made by `script` of util-linux.
+fn on_terminal(home: &Home, command: &str) -> String {
+    let mut shell = Command::new("script");
+    let inner = home.command(&[]);
+    shell.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.env("PATH", "/usr/bin:/bin").env("TERM", "xterm-256color").current_dir(home.path());
+    let line = format!("stty cols 72; {} {command}", env!("CARGO_BIN_EXE_althing"));
+    let done = shell.args(["-qec", &line, "/dev/null"]).stdin(std::process::Stdio::null()).output().unwrap();
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+#[test]
+fn a_terminal_gets_colours_a_status_line_and_its_width() {
+    let slow = Options::default().latency(std::time::Duration::from_millis(400)).text(|_| format!("{} \x1b[2J", "word ".repeat(60)));
+    let upstream = Upstream::start(slow);
+    let home = Home::with(&upstream);
+    let out = on_terminal(&home, &format!("ask Hello? --models {THREE} --rounds 1"));
+    assert!(out.contains("\x1b[1m"), "bold headings");
+    assert!(out.contains("\r\x1b[K"), "the status line is wiped");
+    assert!(out.contains("Ada 0 s"), "who is thinking: {out}");
+    assert!(out.contains("\\u{1b}[2J") && !out.contains("\x1b[2J"), "a model cannot drive the terminal");
+    let widest = out.lines().map(|line| line.rsplit('\r').next().unwrap_or("")).filter(|l| !l.contains('\x1b')).map(|l| l.chars().count()).max();
+    assert!(widest <= Some(72), "{widest:?}");
+    let plain = on_terminal(&home.set("NO_COLOR", "1"), "ask Hello? --models openai:ada,openai:bob --rounds 1");
+    assert!(!plain.contains("\x1b[1m") && !plain.contains("\x1b[3"), "NO_COLOR");
+}

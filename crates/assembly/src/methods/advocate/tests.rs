@@ -1,0 +1,53 @@
+use super::*;
+use crate::methods::tests::kit::{render, table, voice};
+use althing_testkit::Step;
+
+#[test]
+fn only_a_line_of_its_own_completes_an_examination() {
+    for (reply, want) in [
+        ("EXAMINATION COMPLETE", true),
+        ("examination complete.", true),
+        ("**Examination Complete**", true),
+        ("I have heard enough.\n\nEXAMINATION COMPLETE: no further questions", true),
+        ("“EXAMINATION COMPLETE”", true),
+        ("EXAMINATION COMPLETE would be premature: why tea?", false),
+        ("You say EXAMINATION COMPLETE, but why tea?", false),
+        ("> EXAMINATION COMPLETE", false),
+        ("Is the examination complete?", false),
+        ("EXAMINATION COMPLÈTE", false),
+        ("", false),
+    ] {
+        assert_eq!(is_complete(reply), want, "{reply}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_defender_who_is_let_go_is_not_asked_again() {
+    let table = table("advocate", 4).script(|call| {
+        let lets_go = call.seat == 3 && call.heard.plain.contains("You examine bob");
+        vec![Step::SayText(if lets_go { COMPLETE.into() } else { voice(call) })]
+    });
+    let log = render(&table.hold().await);
+    assert_eq!(log.matches("bob DEFENDER").count(), 1, "only its position: {log}");
+    assert_eq!(log.matches("ADVOCATE: EXAMINATION COMPLETE").count(), 1, "{log}");
+    assert_eq!(log.matches("ada DEFENDER").count(), 3, "{log}");
+}
+
+#[test]
+fn verdicts_as_models_write_them() {
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        let read = read(text);
+        let more: Vec<String> = read.more.into_iter().map(|more| more.text).collect();
+        let fields = [read.consensus, read.agreed, more.join(", "), read.differences, read.synthesis];
+        assert_eq!(fields.join(" | "), want, "\n{text}");
+    }
+    const OPEN: &str = NOTHING_OPEN;
+    check("SURVIVED: s\nFAILED: f\nUNRESOLVED: u\nVERDICT: v", "PARTIAL | s | f | u | v");
+    check(
+        "**Verdict:** v\n\n**Survived:** none\n\n**Failed:** f\n\n**Unresolved:** None",
+        &format!("PARTIAL |  | f | {OPEN} | v"),
+    );
+    check("Nothing holds.", &format!("PARTIAL |  |  | {OPEN} | Nothing holds."));
+    check("## FAILED\nf\n## VERDICT\nv\nVERDICT: NO", &format!("PARTIAL |  | f | {OPEN} | v\nVERDICT: NO"));
+}

@@ -1,0 +1,193 @@
+//! Brainstorm: ideas without judging, then building on everyone's, then votes; the best are written
+//! out. We number the ideas and count the votes ourselves.
+
+use super::Method;
+use super::brief::{self, brief};
+use super::{form, list};
+use crate::event::{Quoted, Synthesis};
+use crate::floor::{Cue, Floor, Seat, Spoken};
+use crate::measure::{self, Vote};
+use crate::parse;
+use crate::prompt::Prompt;
+use althing_stdx::{Result, text};
+
+const IDEATOR: Option<&str> = Some("IDEATOR");
+/// Ideas of one seat in one phase; more are not taken up.
+const IDEAS_MAX: usize = 8;
+const PICKS: [&str; 3] = ["PICK 1", "PICK 2", "PICK 3"];
+const SELECTED: [&str; 5] = ["IDEA 1", "IDEA 2", "IDEA 3", "IDEA 4", "IDEA 5"];
+/// Ideas shown in the count.
+const COUNTED_MAX: usize = 8;
+/// Characters of an idea in the count.
+const SHOWN_CHARS_MAX: usize = 160;
+
+pub(super) const METHOD: Method = Method {
+    name: "brainstorm",
+    about: "many ideas, built upon and voted on: for options nobody has thought of",
+    seats_min: 2,
+    even: false,
+    phases: &["Diverge", "Build", "Converge", "Idea Synthesis"],
+    roles: |seats| vec![("Ideators", (0..seats).collect())],
+    calls: |seats, _| 3 * seats + 1,
+    run: |floor| Box::pin(run(floor)),
+};
+
+/// The ideas of one seat, under their numbers in the whole pool.
+struct Sheet {
+    seat: usize,
+    name: String,
+    ideas: Vec<(usize, String)>,
+}
+
+async fn run(floor: &Floor) -> Result<()> {
+    floor.phase(1).await?;
+    let said = floor.everyone(|seat| diverge(floor, seat)).await?;
+    let ideas = number(&said, 1);
+
+    floor.phase(2).await?;
+    let said = floor.everyone(|seat| build(floor, seat, &ideas)).await?;
+    let built = number(&said, 1 + count(&ideas));
+    let pool: Vec<Sheet> = ideas.into_iter().chain(built).collect();
+
+    floor.phase(3).await?;
+    let picks = floor.everyone(|seat| converge(floor, seat, &pool)).await?;
+    let ballots: Vec<Vec<usize>> =
+        picks.iter().map(|said| ballot(&said.text, count(&pool))).collect();
+    let votes = measure::tally(&ballots);
+
+    floor.phase(4).await?;
+    let counted = Quoted { name: "Votes".into(), text: in_words(&votes, &pool) };
+    let read = move |text: &str| {
+        let mut read = read(text);
+        read.more.extend(brief::heading(&counted.name, Some(counted.text.clone())));
+        read
+    };
+    floor.synthesise(|_| synthesis(floor, &pool, &picks, &votes), read, |_| false).await
+}
+
+/// Numbers ideas through all seats, from `first` on.
+fn number(said: &[Spoken], first: usize) -> Vec<Sheet> {
+    let mut next = first;
+    let sheet = |spoken: &Spoken| {
+        let ideas = list::items(&spoken.text, IDEAS_MAX).into_iter().enumerate();
+        let ideas: Vec<_> = ideas.map(|(at, idea)| (next + at, idea)).collect();
+        next += ideas.len();
+        Sheet { seat: spoken.seat, name: spoken.name.clone(), ideas }
+    };
+    said.iter().map(sheet).collect()
+}
+
+fn count(sheets: &[Sheet]) -> usize {
+    sheets.iter().map(|sheet| sheet.ideas.len()).sum()
+}
+
+/// Every seat's ideas as one quotation, one idea a line.
+fn quoted<'a>(sheets: impl IntoIterator<Item = &'a Sheet>) -> Vec<(String, String)> {
+    let quote = |sheet: &Sheet| {
+        let lines = sheet.ideas.iter().map(|(number, idea)| format!("{number}. {idea}"));
+        (sheet.name.clone(), lines.collect::<Vec<_>>().join("\n"))
+    };
+    sheets.into_iter().map(quote).collect()
+}
+
+/// The ideas that a seat picked, best first.
+fn ballot(text: &str, ideas: usize) -> Vec<usize> {
+    let picks = parse::sections(text, PICKS).into_iter().flatten();
+    let mut ballot: Vec<usize> = Vec::new();
+    for pick in picks {
+        let numbers = pick.split(|c: char| !c.is_alphanumeric()).filter_map(|word| word.parse().ok());
+        let number = numbers.into_iter().find(|number| (1..=ideas).contains(number));
+        ballot.extend(number.filter(|number| !ballot.contains(number)));
+    }
+    ballot
+}
+
+fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
+    let ideas = |number: usize| {
+        let all = pool.iter().flat_map(|sheet| sheet.ideas.iter().map(move |idea| (sheet, idea)));
+        all.into_iter().find(|(_, (at, _))| *at == number)
+    };
+    let line = |vote: &Vote| {
+        let (sheet, (_, idea)) = ideas(vote.item)?;
+        let (Vote { item, picks, points }, idea) = (vote, text::clip(idea, SHOWN_CHARS_MAX));
+        Some(format!("{item}. {idea} ({}): {picks} picks, {points} points", sheet.name))
+    };
+    votes.iter().take(COUNTED_MAX).filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn diverge(floor: &Floor, seat: &Seat) -> Cue {
+    let prompt = brief(floor, seat).text(format!(
+        "Find ideas; nobody has spoken yet and nobody judges now. Write a numbered list of five to \
+         {IDEAS_MAX} ideas, each a title and one or two sentences on how it would work. Make them differ in \
+         kind, not in wording: at least one cheap and dull, one that turns the question around and one \
+         that sounds wrong at first."
+    ));
+    Cue::message(IDEATOR, prompt)
+}
+
+fn build(floor: &Floor, seat: &Seat, ideas: &[Sheet]) -> Cue {
+    let (own, others): (Vec<&Sheet>, Vec<&Sheet>) =
+        ideas.iter().partition(|sheet| sheet.seat == seat.index);
+    let prompt = brief(floor, seat)
+        .quotes("Your own ideas:", quoted(own))
+        .quotes("The ideas of the others:", quoted(others))
+        .text(
+            "Build on these ideas. Write a numbered list of three new ones: join two that nobody joined, \
+             take one further than its author did, or carry its mechanism over to another place. Begin \
+             each with the numbers it builds on. Prefer the others' ideas to your own.",
+        );
+    Cue::message(IDEATOR, prompt)
+}
+
+fn converge(floor: &Floor, seat: &Seat, pool: &[Sheet]) -> Cue {
+    let mut prompt = brief(floor, seat).quotes("All ideas:", quoted(pool)).text(
+        "Pick the three ideas that would do most for the question if somebody began tomorrow, best first, \
+         at most one of your own. Judge effect against effort and say what could sink each.",
+    );
+    for label in PICKS {
+        prompt = prompt.label(label, "the idea's number, then why it and what to change about it");
+    }
+    Cue::message(IDEATOR, prompt)
+}
+
+fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) -> Prompt {
+    let counted = votes.iter().take(COUNTED_MAX).map(|vote| {
+        format!("idea {} with {} picks and {} points", vote.item, vote.picks, vote.points)
+    });
+    let counted = counted.collect::<Vec<_>>().join(", ");
+    let counted = if counted.is_empty() { "nobody's votes could be counted".into() } else { counted };
+    let mut prompt = brief::chair(floor)
+        .quotes("All ideas:", quoted(pool))
+        .quotes("What each picked and why:", brief::quoted(picks))
+        .text(format!("The votes as counted: {counted}."))
+        .text(
+            "Write out the ideas that this table selects, three to five. Follow the votes; merge picks that \
+             are one idea, and leave out what the objections sank. Write no more IDEA lines than you \
+             select.",
+        );
+    for label in SELECTED {
+        prompt = prompt.label(label, "title, how it works with the refinements, why it, and the first step");
+    }
+    prompt.label("ALTERNATIVES", "directions worth keeping that were not selected; None if there are none")
+}
+
+/// Reads the selection. Ideas count up from 1 without a gap: a number in passing selects nothing.
+fn read(text: &str) -> Synthesis {
+    let [one, two, three, four, five, alternatives] = parse::sections(
+        text,
+        [SELECTED[0], SELECTED[1], SELECTED[2], SELECTED[3], SELECTED[4], "ALTERNATIVES"],
+    );
+    let ideas = [one, two, three, four, five].into_iter();
+    let ideas = ideas.map_while(|idea| idea.filter(|text| !brief::is_none(text)));
+    let ideas: Vec<String> =
+        ideas.zip(SELECTED).map(|(idea, label)| format!("{label}: {idea}")).collect();
+    let other = alternatives.filter(|text| !brief::is_none(text));
+    let other = other.as_deref().unwrap_or("None");
+    if ideas.is_empty() {
+        return form::concluded("PARTIAL", form::rest(text, &["ALTERNATIVES"]), other);
+    }
+    form::concluded(&format!("{} SELECTED", ideas.len()), ideas.join("\n\n"), other)
+}
+
+#[cfg(test)]
+mod tests;

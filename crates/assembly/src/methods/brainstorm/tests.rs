@@ -1,0 +1,37 @@
+use super::*;
+
+#[test]
+fn picks_as_models_write_them() {
+    #[track_caller]
+    fn check(text: &str, want: &[usize]) {
+        assert_eq!(ballot(text, 12), want, "\n{text}");
+    }
+    check("PICK 1: 3 because\nPICK 2: 12\nPICK 3: 1", &[3, 12, 1]);
+    check("**Pick 1:** #7 – cheap\n**Pick 2:** Idea 2, for 3 reasons", &[7, 2]);
+    check("pick 3: 5\npick 1: 4", &[4, 5]);
+    check("PICK 1: 99, no, 4\nPICK 2: 4\nPICK 3: 0", &[4]);
+    check("I like 3 and 4", &[]);
+    check("", &[]);
+}
+
+#[test]
+fn selections_as_models_write_them() {
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        let read = read(text);
+        let fields = [read.consensus, read.synthesis, read.differences];
+        assert_eq!(fields.join(" | "), want, "\n{text}");
+    }
+    check(
+        "IDEA 1: one\nmore\nIDEA 2: two\nALTERNATIVES: other",
+        "2 SELECTED | IDEA 1: one\nmore\n\nIDEA 2: two | other",
+    );
+    check(
+        "Intro.\n\n## **Idea 1:** one\n\n## Idea 2\ntwo\n\n**ALTERNATIVES**: none",
+        "2 SELECTED | IDEA 1: one\n\nIDEA 2: two | None",
+    );
+    check("idea 2: two\nidea 1: one", "2 SELECTED | IDEA 1: one\n\nIDEA 2: two | None");
+    check("IDEA 1: one\nIDEA 2: None\nIDEA 3: n/a", "1 SELECTED | IDEA 1: one | None");
+    check("They want IDEA 9: all of it", "PARTIAL | They want IDEA 9: all of it | None");
+    check("Nothing was worth it.\nALTERNATIVES: wait", "PARTIAL | Nothing was worth it. | wait");
+}

@@ -1,0 +1,235 @@
+//! Delphi: everyone estimates alone, sees all estimates without names, and revises; the panel stops
+//! when most have nothing to change.
+
+use super::Method;
+use super::brief::{self, brief};
+use super::form::{self, Form};
+use super::masks::Masks;
+use crate::event::{Confidence, Parts, Quoted};
+use crate::floor::{Cue, Floor, Seat, Spoken};
+use crate::measure;
+use crate::parse;
+use crate::prompt::Prompt;
+use althing_stdx::Result;
+
+const PANELIST: Option<&str> = Some("PANELIST");
+/// A round in which this share of the panel changed nothing is the last.
+const SETTLED_PERCENT: usize = 70;
+
+pub(super) const METHOD: Method = Method {
+    name: "delphi",
+    about: "anonymous estimates, revised in rounds: for figures and forecasts",
+    seats_min: 3,
+    even: false,
+    phases: &["Independent Estimates", "Informed Revision", "Final Revision", "Aggregation"],
+    roles: |seats| vec![("Panelists", (0..seats).collect())],
+    calls: |seats, _| 3 * seats + 1,
+    run: |floor| Box::pin(run(floor)),
+};
+
+pub(super) const FORM: Form = Form {
+    verdict: (
+        "CONVERGENCE",
+        "YES if the last estimates amount to the same, PARTIAL if most of them do, NO if not",
+    ),
+    synthesis: "the panel's estimate with its range in the first line, then the factors that drive it, then \
+                the assumption it is most sensitive to",
+    open: (
+        "DIFFERENCES",
+        "the estimates that stand apart and the reasoning behind each; None if there are none",
+    ),
+    nothing_open: "None - strong convergence",
+    evolution: "how the estimates moved from round to round and what moved them; None if nothing did",
+    ..Form::COMMON
+};
+
+async fn run(floor: &Floor) -> Result<()> {
+    let masks = Masks::lettered(floor, "Panelist");
+    floor.phase(1).await?;
+    let mut rounds = vec![floor.everyone(|seat| estimate(floor, seat)).await?];
+
+    for (phase, name) in [(2, "second"), (3, "third and last")] {
+        floor.phase(phase).await?;
+        let panel = latest(&rounds);
+        let revised = floor.everyone(|seat| revise(floor, &masks, seat, name, &panel)).await?;
+        let is_over = is_settled(&revised);
+        rounds.push(revised);
+        if is_over {
+            break;
+        }
+    }
+
+    floor.phase(4).await?;
+    let panel = latest(&rounds);
+    let figures = Quoted { name: "Statistics".into(), text: statistics(floor, &panel) };
+    let (confidences, shown) = (measure::confidences(&panel), masks.clone());
+    let read = move |text: &str| {
+        let mut read = FORM.read(text, confidences.clone());
+        read.more.push(figures.clone());
+        shown.reveal(read)
+    };
+    floor.synthesise(|_| synthesis(floor, &masks, &rounds), read, |_| false).await
+}
+
+/// The last estimate of each seat, in seat order: one who lost a turn still holds the one before.
+fn latest(rounds: &[Vec<Spoken>]) -> Vec<Spoken> {
+    let mut panel: Vec<Spoken> = Vec::new();
+    for spoken in rounds.iter().flatten() {
+        panel.retain(|earlier| earlier.seat != spoken.seat);
+        panel.push(spoken.clone());
+    }
+    panel.sort_by_key(|spoken| spoken.seat);
+    panel
+}
+
+fn is_settled(revised: &[Spoken]) -> bool {
+    let is_same = |spoken: &&Spoken| matches!(spoken.parts, Parts::Estimate { unchanged: true, .. });
+    let same = revised.iter().filter(is_same).count();
+    same > 0 && same * 100 >= SETTLED_PERCENT * revised.len()
+}
+
+/// What of an estimate is ours to say in a prompt: numbers, and nothing in a panelist's words.
+fn statistics(floor: &Floor, panel: &[Spoken]) -> String {
+    let sure = measure::confidences(panel);
+    let [low, medium, high] = measure::levels(&sure);
+    let mut text = format!(
+        "{} of {} panelists have given an estimate. Confidence: HIGH {high}, MEDIUM {medium}, LOW {low}",
+        panel.len(),
+        floor.seats().len()
+    );
+    if let Some(mean) = measure::mean(&sure) {
+        text += &format!(", {mean} of 100 on average");
+    }
+    text += ".";
+    let estimates = panel.iter().map(|spoken| stated(spoken).0);
+    if let Some(spread) = measure::spread(estimates) {
+        let measure::Spread { low, median, high } = spread;
+        text += &format!(" Figures: lowest {low}, median {median}, highest {high}.");
+    }
+    text
+}
+
+/// An estimate and its confidence.
+fn stated(spoken: &Spoken) -> (&str, Option<Confidence>) {
+    match &spoken.parts {
+        Parts::Estimate { estimate, confidence, .. } => (estimate, *confidence),
+        _ => (&spoken.text, None),
+    }
+}
+
+/// Estimates without names.
+fn masked<'a>(
+    masks: &Masks,
+    panel: impl IntoIterator<Item = &'a Spoken>,
+) -> Vec<(String, String)> {
+    let quote = |spoken: &Spoken| {
+        let (estimate, confidence) = stated(spoken);
+        let name = format!("{}, confidence {}", masks.of(spoken.seat), brief::in_words(confidence));
+        // Who changed nothing may say only so: what stands is still to be seen.
+        let text = match spoken.text.contains(estimate) {
+            true => spoken.text.clone(),
+            false => format!("{estimate}\n\n{}", spoken.text),
+        };
+        (name, masks.text(&text))
+    };
+    panel.into_iter().map(quote).collect()
+}
+
+fn panelist(floor: &Floor, seat: &Seat) -> Prompt {
+    brief(floor, seat).rule(
+        "The panel is anonymous: nobody sees whose estimate is whose. Do not name yourself or guess at \
+         the others.",
+    )
+}
+
+fn estimate(floor: &Floor, seat: &Seat) -> Cue {
+    let prompt = panelist(floor, seat)
+        .text(
+            "Estimate on your own; nobody has spoken yet. If the question asks for a figure, commit to one \
+             with its unit and say the range you would be surprised to leave.",
+        )
+        .label("ESTIMATE", "your answer in one line, the figure first where there is one")
+        .label("CONFIDENCE", brief::CONFIDENCE)
+        .label("ASSUMPTIONS", "what must hold for it, as short bullets")
+        .label("REASONING", "how you got there, in at most 150 words");
+    Cue { parse: Box::new(|text| read(text, Round::First)), ..Cue::message(PANELIST, prompt) }
+}
+
+fn revise(floor: &Floor, masks: &Masks, seat: &Seat, round: &str, panel: &[Spoken]) -> Cue {
+    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) =
+        panel.iter().partition(|spoken| spoken.seat == seat.index);
+    let before = own.first().map(|own| Before::of(own));
+    let prompt = panelist(floor, seat)
+        .quotes("Your own estimate so far:", masked(masks, own))
+        .quotes("The estimates of the others:", masked(masks, others))
+        .text(statistics(floor, panel))
+        .text(format!(
+            "This is the {round} round. Look for what the others know or assume that you did not. Move if a \
+             reason moves you, as far as it carries and no further; being in the minority is no reason, \
+             and neither is the average."
+        ))
+        .label("REVISED ESTIMATE", "your estimate now in one line, the figure first; or the word UNCHANGED")
+        .label("CONFIDENCE", brief::CONFIDENCE)
+        .label("REASONING", "what moved you, or why nothing did, in at most 120 words");
+    let parse = Box::new(move |text: &str| read(text, Round::Later(before.as_ref())));
+    Cue { parse, ..Cue::message(PANELIST, prompt) }
+}
+
+/// What a panelist held before a revision.
+struct Before {
+    estimate: String,
+    confidence: Option<Confidence>,
+}
+
+impl Before {
+    fn of(spoken: &Spoken) -> Before {
+        let (estimate, confidence) = stated(spoken);
+        Before { estimate: estimate.to_string(), confidence }
+    }
+}
+
+/// Which label was asked for, and what may be unchanged.
+enum Round<'a> {
+    First,
+    Later(Option<&'a Before>),
+}
+
+/// Reads an estimate. One that is unchanged is the one before.
+fn read(text: &str, round: Round) -> Parts {
+    let labels = ["ESTIMATE", "REVISED ESTIMATE", "CONFIDENCE", "ASSUMPTIONS", "REASONING"];
+    let [estimate, revised, confidence, ..] = parse::sections(text, labels);
+    let (said, before) = match round {
+        Round::First => (estimate.or(revised), None),
+        Round::Later(before) => (revised.or(estimate), before),
+    };
+    let said = said.unwrap_or_else(|| form::rest(text, &labels));
+    let confidence = confidence.and_then(|text| parse::confidence(&text));
+    match before.filter(|_| is_unchanged(&said)) {
+        Some(before) => Parts::Estimate {
+            estimate: before.estimate.clone(),
+            unchanged: true,
+            confidence: confidence.or(before.confidence),
+        },
+        None => Parts::Estimate { estimate: said, unchanged: false, confidence },
+    }
+}
+
+/// Whether an estimate begins with the word; talk about what is unchanged does not count.
+fn is_unchanged(said: &str) -> bool {
+    let first = said.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+    first.is_some_and(|word| word.eq_ignore_ascii_case("unchanged"))
+}
+
+fn synthesis(floor: &Floor, masks: &Masks, rounds: &[Vec<Spoken>]) -> Prompt {
+    let mut prompt = brief::chair(floor);
+    for (at, round) in rounds.iter().enumerate() {
+        prompt = prompt.quotes(&format!("Round {}:", at + 1), masked(masks, round));
+    }
+    FORM.ask(prompt.text(statistics(floor, &latest(rounds))).text(
+        "Aggregate the panel's last estimates. Weigh them by their reasons and stated confidence, do not \
+         merely average, and keep the range honest.",
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Trade-off: everyone names alternatives and criteria, all score the common list, one decides. The
+//! lists are pooled and the scores computed by us.
+
+mod table;
+
+use super::Method;
+use super::brief::{self, brief};
+use super::form::{self, choose};
+use super::list::{self, Item};
+use crate::event::{Quoted, Synthesis};
+use crate::floor::{Cue, Floor, Seat, Spoken};
+use crate::measure::{self, Rank};
+use crate::parse;
+use crate::prompt::Prompt;
+use althing_stdx::Result;
+
+const EVALUATOR: Option<&str> = Some("EVALUATOR");
+const ALTERNATIVES: [&str; 4] = ["ALTERNATIVE A", "ALTERNATIVE B", "ALTERNATIVE C", "ALTERNATIVE D"];
+const CRITERIA: [&str; 6] =
+    ["CRITERION 1", "CRITERION 2", "CRITERION 3", "CRITERION 4", "CRITERION 5", "CRITERION 6"];
+
+pub(super) const METHOD: Method = Method {
+    name: "tradeoff",
+    about: "alternatives scored against criteria: for choices with a price on every side",
+    seats_min: 2,
+    even: false,
+    phases: &["Frame", "Criteria", "Evaluate", "Decision"],
+    roles: |seats| vec![("Evaluators", (0..seats).collect())],
+    calls: |seats, _| 3 * seats + 1,
+    run: |floor| Box::pin(run(floor)),
+};
+
+/// What is compared, and by what.
+struct Board {
+    alternatives: Vec<Item>,
+    criteria: Vec<Item>,
+}
+
+async fn run(floor: &Floor) -> Result<()> {
+    floor.phase(1).await?;
+    let frames = floor.everyone(|seat| frame(floor, seat)).await?;
+    let alternatives = pooled(&frames, ALTERNATIVES);
+
+    floor.phase(2).await?;
+    let said = floor.everyone(|seat| criteria(floor, seat, &frames, &alternatives)).await?;
+    let board = Board { alternatives, criteria: pooled(&said, CRITERIA) };
+
+    floor.phase(3).await?;
+    let material = |prompt: Prompt| {
+        let prompt = listed(prompt, "the alternatives", &board.alternatives, letters, &frames);
+        listed(prompt, "the criteria", &board.criteria, numbers, &said)
+    };
+    let scored = floor.everyone(|seat| evaluate(material(brief(floor, seat)), &board)).await?;
+
+    floor.phase(4).await?;
+    let sheets: Vec<measure::Scores> =
+        scored.iter().filter_map(|spoken| table::read(&spoken.text, &board)).collect();
+    let ranks = measure::ranks(&sheets);
+    let scores = Quoted { name: "Scores".into(), text: in_words(&ranks, &board, sheets.len()) };
+    let read = move |text: &str| read(text, &scores);
+    let prompt = |_: &Seat| decide(material(brief::chair(floor)), &scored, &ranks);
+    floor.synthesise(prompt, read, |_| false).await
+}
+
+/// What all of them listed under `labels`, as one list.
+fn pooled<const N: usize>(said: &[Spoken], labels: [&'static str; N]) -> Vec<Item> {
+    let list = |spoken: &Spoken| -> Vec<Item> {
+        let found = parse::sections(&spoken.text, labels).into_iter().flatten();
+        found.filter_map(|section| Item::read(&section)).collect()
+    };
+    list::pool(&said.iter().map(list).collect::<Vec<_>>(), N)
+}
+
+fn letters(at: usize) -> String {
+    char::from(b'A' + at as u8).to_string()
+}
+
+fn numbers(at: usize) -> String {
+    (at + 1).to_string()
+}
+
+/// The common list as one quotation; where nobody used the labels, what they said instead.
+fn listed(
+    prompt: Prompt,
+    name: &str,
+    items: &[Item],
+    key: fn(usize) -> String,
+    said: &[Spoken],
+) -> Prompt {
+    if items.is_empty() {
+        return prompt.quotes(&format!("What was said about {name}:"), brief::quoted(said));
+    }
+    let line = |(at, item): (usize, &Item)| match item.about.as_str() {
+        "" => format!("{}. {}", key(at), item.name),
+        about => format!("{}. {}: {about}", key(at), item.name),
+    };
+    let lines: Vec<String> = items.iter().enumerate().map(line).collect();
+    prompt.quote(format!("{name}, pooled from all participants"), lines.join("\n"))
+}
+
+fn frame(floor: &Floor, seat: &Seat) -> Cue {
+    let mut prompt = brief(floor, seat).text(
+        "Name the alternatives that a decision on this question has to choose between: two to four that \
+         exclude each other, the one people forget included. Do not judge them yet, and write no more \
+         lines than you have alternatives.",
+    );
+    for label in ALTERNATIVES {
+        prompt = prompt.label(label, "a name of at most five words: then what it means in one sentence");
+    }
+    Cue::message(EVALUATOR, prompt)
+}
+
+fn criteria(floor: &Floor, seat: &Seat, frames: &[Spoken], alternatives: &[Item]) -> Cue {
+    let prompt = brief(floor, seat);
+    let mut prompt = listed(prompt, "the alternatives", alternatives, letters, frames).text(
+        "Name the criteria by which to choose, three to six, the weightiest first. Each must tell the \
+         alternatives apart and measure something that no other one measures. Do not score yet.",
+    );
+    for label in CRITERIA {
+        prompt = prompt.label(label, "a name of at most four words: then what a high score means and why it matters");
+    }
+    Cue::message(EVALUATOR, prompt)
+}
+
+fn evaluate(prompt: Prompt, board: &Board) -> Cue {
+    let keys = |count: usize, key: fn(usize) -> String| (0..count).map(key).collect::<Vec<_>>();
+    let columns = keys(board.alternatives.len(), letters).join(", ");
+    let rows = keys(board.criteria.len(), numbers).join(", ");
+    let prompt = prompt
+        .text(
+            "Score every alternative on every criterion from 1 (bad) to 10 (good). Use the whole scale; two \
+             alternatives that differ must not get the same row of scores.",
+        )
+        .label(
+            "SCORES",
+            format!(
+                "a Markdown table with a column for each alternative, headed by its letter only \
+                 ({columns}), and a row for each criterion, headed by its number only ({rows})"
+            ),
+        )
+        .label("REASONING", "what drove the scores that others may dispute, in at most 150 words");
+    Cue::message(EVALUATOR, prompt)
+}
+
+fn decide(prompt: Prompt, scored: &[Spoken], ranks: &[Rank]) -> Prompt {
+    let line = |rank: &Rank| {
+        format!("{} {:.1} (rank {})", letters(rank.alternative), rank.mean, rank.rank)
+    };
+    let computed = match ranks.iter().map(line).collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "No table of scores could be read.".to_string(),
+        line => format!("Mean scores over all tables and criteria, as computed: {line}."),
+    };
+    prompt
+        .quotes("How each participant scored:", brief::quoted(scored))
+        .text(computed)
+        .text(
+            "Decide. The means are evidence, not the decision: look at where the tables disagree, at \
+             criteria that count for more in this case, and at what cannot be undone.",
+        )
+        .label("ALIGNMENT", "YES if the participants' tables favour the same alternative, NO if not")
+        .label("RECOMMENDATION", "the alternative to choose, by name, in one line")
+        .label("AGREED", "what all tables agree on, as short bullets; None if nothing")
+        .label("TRADEOFFS", "what is given up with this choice and who disputes it; None if nothing")
+        .label("ANALYSIS", "why this one, by the criteria that decide, and why not the runner-up")
+        .label("OTHERWISE", "under which circumstances another alternative is right, and which one")
+}
+
+fn read(text: &str, scores: &Quoted) -> Synthesis {
+    let labels = ["ALIGNMENT", "RECOMMENDATION", "AGREED", "TRADEOFFS", "ANALYSIS", "OTHERWISE"];
+    let [alignment, recommended, agreed, tradeoffs, analysis, otherwise] =
+        parse::sections(text, labels);
+    let alignment = alignment.and_then(|said| choose(&said, &["YES", "NO"])).unwrap_or("NO");
+    let recommended = recommended.map(|choice| format!("RECOMMENDATION: {choice}"));
+    let parts: Vec<String> = recommended.into_iter().chain(analysis).collect();
+    let synthesis = if parts.is_empty() { form::rest(text, &labels) } else { parts.join("\n\n") };
+    let tradeoffs = tradeoffs.filter(|text| !brief::is_none(text));
+    let scores = brief::heading(&scores.name, Some(scores.text.clone()));
+    let otherwise = brief::heading("When to choose differently", otherwise);
+    Synthesis {
+        agreed: agreed.filter(|text| !brief::is_none(text)).unwrap_or_default(),
+        more: scores.into_iter().chain(otherwise).collect(),
+        ..form::concluded(alignment, synthesis, tradeoffs.as_deref().unwrap_or("See analysis"))
+    }
+}
+
+/// The computed scores for the person who reads the result.
+fn in_words(ranks: &[Rank], board: &Board, tables: usize) -> String {
+    let line = |rank: &Rank| {
+        let name = &board.alternatives.get(rank.alternative)?.name;
+        Some(format!("{}. {name}: {:.1} of 10", rank.rank, rank.mean))
+    };
+    let mut lines: Vec<String> = ranks.iter().filter_map(line).collect();
+    if !lines.is_empty() {
+        let names: Vec<&str> = board.criteria.iter().map(|item| item.name.as_str()).collect();
+        lines.push(format!("Criteria: {}. Tables read: {tables}.", names.join(", ")));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! Anthropic messages: blocks in, blocks out.
+
+use super::calls::Calls;
+use super::json::{arguments_object, arguments_text, count, decimal};
+use super::reader::{Out, Parser, cut, parse, reader};
+use super::{Dialect, Listed, Request, refusal};
+use crate::framing::Framing;
+use althing_chat::{Ask, Message, Role, Stop, Usage};
+use althing_stdx::Result;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+mod thinking;
+
+/// The base URL is the server itself.
+pub static ANTHROPIC: Dialect = Dialect {
+    name: "anthropic",
+    write,
+    reader: |stream| reader::<Chat>(if stream { Framing::Sse } else { Framing::Whole }),
+    refuse: refusal::refuse,
+    key_header: |key| ("x-api-key", key.into()),
+    list_path: "/v1/models?limit=1000",
+    list_headers: &[VERSION],
+    read_list,
+};
+
+const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
+/// The API wants a limit in every request; this one where the caller sets none.
+const MAX_TOKENS: u32 = 8192;
+
+fn write(model: &str, ask: &Ask) -> Request {
+    let max_tokens = ask.max_tokens.unwrap_or(MAX_TOKENS);
+    let mut body = json!({
+        "model": model,
+        "max_tokens": max_tokens,
+        "messages": messages(&ask.messages),
+        "stream": ask.stream,
+    });
+    let system = ask.system();
+    if !system.is_empty() {
+        body["system"] = system.into();
+    }
+    if !ask.tools.is_empty() {
+        let tools = ask.tools.iter().map(|tool| {
+            let (name, description) = (&tool.name, &tool.description);
+            json!({ "name": name, "description": description, "input_schema": tool.parameters })
+        });
+        body["tools"] = tools.collect();
+    }
+    let thinks = thinking::write(model, ask, max_tokens, &mut body);
+    // With thinking, and on newer models always, the API refuses a temperature.
+    if let Some(temperature) = ask.temperature
+        && !thinks
+        && thinking::takes_temperature(model)
+    {
+        body["temperature"] = decimal(temperature);
+    }
+    let headers = vec![(VERSION.0, VERSION.1.to_string())];
+    Request { path: "/v1/messages".into(), headers, body }
+}
+
+/// Messages of one role in a row become one: all results of a turn's calls must stand together.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = vec![];
+    for message in messages {
+        let role = match message.role {
+            Role::System => continue,
+            Role::User | Role::Tool => "user",
+            Role::Assistant => "assistant",
+        };
+        let blocks = blocks(message);
+        match turns.last_mut() {
+            Some((last, all)) if *last == role => all.extend(blocks),
+            // A message without blocks is refused.
+            _ if blocks.is_empty() => {}
+            _ => turns.push((role, blocks)),
+        }
+    }
+    turns.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+}
+
+fn blocks(message: &Message) -> Vec<Value> {
+    let text = &message.text;
+    if message.role == Role::Tool {
+        let id = wire_id(message.tool_call_id.as_deref().unwrap_or_default());
+        return vec![json!({ "type": "tool_result", "tool_use_id": id, "content": text })];
+    }
+    // Empty text blocks are refused.
+    let text = Some(text).filter(|text| !text.trim().is_empty());
+    let text = text.map(|text| json!({ "type": "text", "text": text }));
+    let calls = message.tool_calls.iter().map(|call| {
+        let (id, input) = (wire_id(&call.id), arguments_object(&call.arguments));
+        json!({ "type": "tool_use", "id": id, "name": call.name, "input": input })
+    });
+    text.into_iter().chain(calls).collect()
+}
+
+/// Ids of other providers may hold characters that are refused here.
+fn wire_id(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
+}
+
+/// An event of a stream; or a whole answer, whose type is `message`.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(default, deserialize_with = "count")]
+    index: Option<u64>,
+    message: Option<Start>,
+    #[serde(borrow)]
+    content_block: Option<Block<'a>>,
+    delta: Option<Delta>,
+    usage: Option<Tokens>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<Vec<Block<'a>>>,
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    id: Option<String>,
+    name: Option<String>,
+    text: Option<String>,
+    thinking: Option<String>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    text: Option<String>,
+    thinking: Option<String>,
+    partial_json: Option<String>,
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Tokens {
+    #[serde(deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    output_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cache_creation_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cache_read_input_tokens: Option<u64>,
+}
+
+impl Tokens {
+    /// `input_tokens` leaves out what was read from or written to the cache.
+    fn usage(&self) -> Usage {
+        let written = self.cache_creation_input_tokens.unwrap_or(0);
+        let cache = written.saturating_add(self.cache_read_input_tokens.unwrap_or(0));
+        Usage {
+            input: self.input_tokens.map(|input| input.saturating_add(cache)),
+            output: self.output_tokens,
+            cached: self.cache_read_input_tokens,
+            reasoning: None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Chat {
+    calls: Calls,
+    stop: Option<Stop>,
+}
+
+impl Parser for Chat {
+    fn event(&mut self, event: &str, out: &mut Out) -> Result<()> {
+        let event: Event = parse(event)?;
+        if let Some(error) = event.error {
+            return Err(refusal::in_stream(error));
+        }
+        for (at, block) in event.content.into_iter().flatten().enumerate() {
+            self.block(Some(at as u64), block, out)?;
+        }
+        if let Some(block) = event.content_block {
+            self.block(event.index, block, out)?;
+        }
+        let mut reason = event.stop_reason;
+        if let Some(delta) = event.delta {
+            out.reasoning(delta.thinking.unwrap_or_default());
+            out.text(delta.text.unwrap_or_default());
+            self.calls.arguments(event.index, &delta.partial_json.unwrap_or_default())?;
+            reason = reason.or(delta.stop_reason);
+        }
+        if let Some(tokens) = event.usage.or(event.message.and_then(|start| start.usage)) {
+            out.usage(tokens.usage());
+        }
+        self.stop = reason.as_deref().map(stop).or(self.stop.take());
+        if matches!(&*event.kind, "message_stop" | "message") {
+            self.stop.get_or_insert(Stop::End);
+            return self.end(out);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<()> {
+        let stop = self.stop.take().ok_or_else(cut)?;
+        self.calls.close(out);
+        out.stop(stop);
+        Ok(())
+    }
+}
+
+impl Chat {
+    /// A block as it begins in a stream, mostly empty, or as it is in a whole answer.
+    fn block(&mut self, index: Option<u64>, block: Block, out: &mut Out) -> Result<()> {
+        out.reasoning(block.thinking.unwrap_or_default());
+        out.text(block.text.unwrap_or_default());
+        if block.kind != "tool_use" {
+            return Ok(());
+        }
+        let (id, name) = (block.id.unwrap_or_default(), block.name.unwrap_or_default());
+        self.calls.open(index, id, name)?;
+        // A stream begins with an empty object and sends the arguments as text.
+        let input = arguments_text(block.input);
+        if input == "{}" { Ok(()) } else { self.calls.arguments(index, &input) }
+    }
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "end_turn" | "stop_sequence" => Stop::End,
+        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+        "tool_use" => Stop::ToolCalls,
+        "refusal" => Stop::Refused,
+        // Among them `pause_turn`, which only the provider's own tools bring about.
+        other => Stop::Other(other.into()),
+    }
+}
+
+#[derive(Deserialize)]
+struct List {
+    data: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    display_name: Option<String>,
+    #[serde(default, deserialize_with = "count")]
+    max_input_tokens: Option<u64>,
+}
+
+fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
+    let list: List = parse(&String::from_utf8_lossy(body))?;
+    let listed = |entry: Entry| Listed {
+        id: entry.id,
+        display_name: entry.display_name,
+        owned_by: None,
+        context_tokens: entry.max_input_tokens,
+    };
+    Ok(list.data.into_iter().map(listed).collect())
+}

@@ -1,0 +1,203 @@
+//! Ollama's own API: JSON lines, whole tool calls, counts on the last line.
+
+use super::json::{Words, arguments_object, arguments_text, count, decimal, tool_name};
+use super::openai::tool;
+use super::reader::{Out, Parser, cut, parse, reader};
+use super::think::Think;
+use super::{Dialect, Listed, Request, refusal};
+use crate::framing::Framing;
+use althing_chat::{Ask, Message, Role, Stop, Usage};
+use althing_stdx::Result;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+/// The base URL is the server itself; a key is needed only behind a proxy or in Ollama's cloud.
+pub static OLLAMA: Dialect = Dialect {
+    name: "ollama",
+    write,
+    // A whole answer is one line.
+    reader: |_| reader::<Chat>(Framing::Ndjson),
+    refuse: refusal::refuse,
+    key_header: |key| ("authorization", format!("Bearer {key}")),
+    list_path: "/api/tags",
+    list_headers: &[],
+    read_list,
+};
+
+fn write(model: &str, ask: &Ask) -> Request {
+    let messages = ask.messages.iter().enumerate();
+    let messages: Vec<Value> = messages.map(|(at, m)| message(&ask.messages[..at], m)).collect();
+    // Ollama streams unless told not to.
+    let mut body = json!({ "model": model, "messages": messages, "stream": ask.stream });
+    if !ask.tools.is_empty() {
+        body["tools"] = ask.tools.iter().map(tool).collect();
+    }
+    let mut options = Map::new();
+    if let Some(max) = ask.max_tokens {
+        options.insert("num_predict".into(), max.into());
+    }
+    if let Some(temperature) = ask.temperature {
+        options.insert("temperature".into(), decimal(temperature));
+    }
+    if !options.is_empty() {
+        body["options"] = options.into();
+    }
+    if let Some(effort) = &ask.effort {
+        body["think"] = think(model, effort);
+    }
+    Request { path: "/api/chat".into(), headers: vec![], body }
+}
+
+/// Levels exist for gpt-oss only; others are refused with them and take yes or no.
+fn think(model: &str, effort: &str) -> Value {
+    match effort {
+        "none" | "off" => false.into(),
+        level if model.contains("gpt-oss") => level.into(),
+        _ => true.into(),
+    }
+}
+
+fn message(before: &[Message], message: &Message) -> Value {
+    let text = &message.text;
+    match message.role {
+        Role::System => json!({ "role": "system", "content": text }),
+        Role::User => json!({ "role": "user", "content": text }),
+        Role::Tool => {
+            let id = message.tool_call_id.as_deref().unwrap_or_default();
+            let name = tool_name(before, id).unwrap_or(id);
+            json!({ "role": "tool", "tool_name": name, "tool_call_id": id, "content": text })
+        }
+        Role::Assistant if message.tool_calls.is_empty() => {
+            json!({ "role": "assistant", "content": text })
+        }
+        Role::Assistant => {
+            let calls = message.tool_calls.iter().map(|call| {
+                let arguments = arguments_object(&call.arguments);
+                json!({ "id": call.id, "function": { "name": call.name, "arguments": arguments } })
+            });
+            let calls: Vec<Value> = calls.collect();
+            json!({ "role": "assistant", "content": text, "tool_calls": calls })
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    message: Option<Said<'a>>,
+    done: Option<bool>,
+    done_reason: Option<String>,
+    #[serde(default, deserialize_with = "count")]
+    prompt_eval_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    prompt_eval_cached_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    eval_count: Option<u64>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Said<'a> {
+    content: Option<Words>,
+    thinking: Option<Words>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    id: Option<String>,
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    name: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Default)]
+struct Chat {
+    /// Models whose template Ollama does not know think inside their text.
+    think: Think,
+}
+
+impl Parser for Chat {
+    fn event(&mut self, event: &str, out: &mut Out) -> Result<()> {
+        let line: Line = parse(event)?;
+        if let Some(error) = line.error {
+            return Err(refusal::in_stream(error));
+        }
+        if let Some(said) = line.message {
+            self.said(said, out);
+        }
+        if line.done == Some(true) {
+            self.think.close(out);
+            out.usage(Usage {
+                input: line.prompt_eval_count,
+                output: line.eval_count,
+                cached: line.prompt_eval_cached_count,
+                reasoning: None,
+            });
+            out.stop(stop(line.done_reason.as_deref()));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut Out) -> Result<()> {
+        Err(cut())
+    }
+}
+
+impl Chat {
+    fn said(&mut self, said: Said, out: &mut Out) {
+        let thought = said.thinking.unwrap_or_default().text;
+        if !thought.is_empty() {
+            self.think.close(out);
+            out.reasoning(thought);
+        }
+        let text = said.content.unwrap_or_default().text;
+        if !text.is_empty() {
+            self.think.push(text, out);
+        }
+        for Call { id, function } in said.tool_calls.into_iter().flatten() {
+            let Some(Function { name, arguments }) = function else { continue };
+            let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
+            out.call(id, name, arguments_text(arguments));
+        }
+    }
+}
+
+fn stop(reason: Option<&str>) -> Stop {
+    match reason {
+        None | Some("" | "stop") => Stop::End,
+        Some("length") => Stop::Length,
+        // `load` and `unload`: the model was moved into or out of memory and said nothing.
+        Some(other) => Stop::Other(other.into()),
+    }
+}
+
+#[derive(Deserialize)]
+struct List {
+    models: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+}
+
+fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
+    let list: List = parse(&String::from_utf8_lossy(body))?;
+    let listed = |entry: Entry| Listed {
+        id: entry.name,
+        display_name: None,
+        owned_by: None,
+        context_tokens: None,
+    };
+    Ok(list.models.unwrap_or_default().into_iter().map(listed).collect())
+}

@@ -1,0 +1,325 @@
+//! OpenAI chat completions, as api.openai.com and the many servers that copy it speak it.
+
+use super::calls::Calls;
+use super::json::{Words, arguments_text, count, decimal};
+use super::reader::{Out, Parser, cut, parse, reader};
+use super::think::Think;
+use super::{Dialect, Listed, Request, refusal};
+use crate::framing::Framing;
+use althing_chat::{Ask, Message, Role, Stop, Tool, ToolCall, Usage};
+use althing_stdx::{Fault, Kind, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// The base URL ends in `/v1`.
+pub static OPENAI: Dialect = Dialect {
+    name: "openai",
+    write,
+    reader: |stream| reader::<Chat>(if stream { Framing::Sse } else { Framing::Whole }),
+    refuse: refusal::refuse,
+    key_header: |key| ("authorization", format!("Bearer {key}")),
+    list_path: "/models",
+    list_headers: &[],
+    read_list,
+};
+
+/// OpenAI's own reasoning models. They refuse `max_tokens`, which every other server knows, and
+/// any temperature but their own.
+const REASONING_MODELS: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6"];
+
+fn write(model: &str, ask: &Ask) -> Request {
+    let reasons = REASONING_MODELS.iter().any(|prefix| model.starts_with(prefix));
+    let messages: Vec<Value> = ask.messages.iter().map(message).collect();
+    let mut body = json!({ "model": model, "messages": messages, "stream": ask.stream });
+    if ask.stream {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
+    if !ask.tools.is_empty() {
+        body["tools"] = ask.tools.iter().map(tool).collect();
+    }
+    if let Some(max) = ask.max_tokens {
+        body[if reasons { "max_completion_tokens" } else { "max_tokens" }] = max.into();
+    }
+    if let Some(temperature) = ask.temperature.filter(|_| !reasons) {
+        body["temperature"] = decimal(temperature);
+    }
+    if let Some(effort) = &ask.effort {
+        body["reasoning_effort"] = effort.as_str().into();
+    }
+    Request { path: "/chat/completions".into(), headers: vec![], body }
+}
+
+fn message(message: &Message) -> Value {
+    let text = &message.text;
+    match message.role {
+        Role::System => json!({ "role": "system", "content": text }),
+        Role::User => json!({ "role": "user", "content": text }),
+        Role::Tool => {
+            json!({ "role": "tool", "tool_call_id": message.tool_call_id, "content": text })
+        }
+        Role::Assistant if message.tool_calls.is_empty() => {
+            json!({ "role": "assistant", "content": text })
+        }
+        Role::Assistant => {
+            let calls: Vec<Value> = message.tool_calls.iter().map(call).collect();
+            // Some servers refuse an empty text, some a missing one; null is the specified form.
+            let content = Some(text).filter(|text| !text.is_empty());
+            json!({ "role": "assistant", "content": content, "tool_calls": calls })
+        }
+    }
+}
+
+fn call(call: &ToolCall) -> Value {
+    let function = json!({ "name": call.name, "arguments": call.arguments });
+    json!({ "id": call.id, "type": "function", "function": function })
+}
+
+/// Ollama takes tools in this form too.
+pub(super) fn tool(tool: &Tool) -> Value {
+    let Tool { name, description, parameters } = tool;
+    let function = json!({ "name": name, "description": description, "parameters": parameters });
+    json!({ "type": "function", "function": function })
+}
+
+/// A chunk of a stream, or a whole answer: they differ in `delta` and `message`.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<Tokens>,
+    x_groq: Option<Groq>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Option<Piece<'a>>,
+    #[serde(borrow)]
+    message: Option<Piece<'a>>,
+    finish_reason: Option<String>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Piece<'a> {
+    content: Option<Words>,
+    /// DeepSeek, vLLM, LM Studio, DashScope.
+    reasoning_content: Option<Words>,
+    /// OpenRouter, Groq, newer vLLM; some send both.
+    reasoning: Option<Words>,
+    refusal: Option<Words>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallPiece<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct CallPiece<'a> {
+    #[serde(default, deserialize_with = "count")]
+    index: Option<u64>,
+    id: Option<String>,
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    name: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// Groq's own place for the counts.
+#[derive(Deserialize)]
+struct Groq {
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Tokens {
+    #[serde(deserialize_with = "count")]
+    prompt_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    completion_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    total_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    /// DeepSeek's word for cached tokens.
+    #[serde(deserialize_with = "count")]
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Details {
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    reasoning_tokens: Option<u64>,
+}
+
+impl Tokens {
+    fn usage(&self) -> Usage {
+        let cached = self.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        let details = self.completion_tokens_details.as_ref();
+        let reasoning = details.and_then(|details| details.reasoning_tokens);
+        Usage {
+            input: self.prompt_tokens,
+            output: self.output(reasoning.unwrap_or(0)),
+            cached: cached.or(self.prompt_cache_hit_tokens),
+            reasoning,
+        }
+    }
+
+    /// xAI leaves reasoning out of `completion_tokens`; the total tells.
+    fn output(&self, reasoning: u64) -> Option<u64> {
+        let output = self.completion_tokens?;
+        let apart = output.saturating_add(reasoning);
+        let sum = self.prompt_tokens.map(|input| input.saturating_add(apart));
+        Some(if sum.is_some() && sum == self.total_tokens { apart } else { output })
+    }
+}
+
+#[derive(Default)]
+struct Chat {
+    think: Think,
+    calls: Calls,
+    refused: bool,
+    stop: Option<Stop>,
+}
+
+impl Parser for Chat {
+    fn event(&mut self, event: &str, out: &mut Out) -> Result<()> {
+        if event == "[DONE]" {
+            // Not every server that ends so gives a reason before.
+            self.stop.get_or_insert(Stop::End);
+            return self.end(out);
+        }
+        let chunk: Chunk = parse(event)?;
+        if let Some(error) = chunk.error {
+            return Err(refusal::in_stream(error));
+        }
+        if let Some(choice) = chunk.choices.into_iter().flatten().next() {
+            self.choice(choice, out)?;
+        }
+        if let Some(tokens) = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage)) {
+            out.usage(tokens.usage());
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<()> {
+        let stop = self.stop.take().ok_or_else(cut)?;
+        self.think.close(out);
+        self.calls.close(out);
+        out.stop(if self.refused { Stop::Refused } else { stop });
+        Ok(())
+    }
+}
+
+impl Chat {
+    fn choice(&mut self, choice: Choice, out: &mut Out) -> Result<()> {
+        if let Some(error) = choice.error {
+            return Err(refusal::in_stream(error));
+        }
+        if choice.message.is_some() {
+            self.stop = Some(Stop::End);
+        }
+        if let Some(piece) = choice.delta.or(choice.message) {
+            self.piece(piece, out)?;
+        }
+        match choice.finish_reason.as_deref() {
+            None | Some("") => Ok(()),
+            Some("error") => Err(Fault::new(Kind::Upstream, "the provider broke the answer off")),
+            Some(reason) => {
+                self.stop = Some(stop(reason));
+                Ok(())
+            }
+        }
+    }
+
+    fn piece(&mut self, piece: Piece, out: &mut Out) -> Result<()> {
+        let thoughts = [piece.reasoning_content, piece.reasoning];
+        let thought = thoughts.into_iter().flatten().find(|words| !words.text.is_empty());
+        self.thought(thought.unwrap_or_default().text, out);
+        let Words { text, thought } = piece.content.unwrap_or_default();
+        self.thought(thought, out);
+        if !text.is_empty() {
+            self.think.push(text, out);
+        }
+        let refusal = piece.refusal.unwrap_or_default().text;
+        self.refused |= !refusal.is_empty();
+        out.text(refusal);
+        for CallPiece { index, id, function } in piece.tool_calls.into_iter().flatten() {
+            let Some(Function { name, arguments }) = function else { continue };
+            let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
+            self.calls.fragment(index, id, name, &arguments_text(arguments))?;
+        }
+        Ok(())
+    }
+
+    /// A server that keeps thoughts apart itself puts no tags into its text.
+    fn thought(&mut self, thought: String, out: &mut Out) {
+        if !thought.is_empty() {
+            self.think.close(out);
+            out.reasoning(thought);
+        }
+    }
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "stop" | "eos" => Stop::End,
+        "length" | "model_length" => Stop::Length,
+        "tool_calls" | "function_call" => Stop::ToolCalls,
+        "content_filter" => Stop::Refused,
+        other => Stop::Other(other.into()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum List {
+    Wrapped {
+        data: Vec<Entry>,
+    },
+    /// Together.
+    Bare(Vec<Entry>),
+}
+
+/// Servers have many words for the same two things.
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    owned_by: Option<String>,
+    name: Option<String>,
+    display_name: Option<String>,
+    #[serde(default, deserialize_with = "count")]
+    context_length: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    context_window: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    max_model_len: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
+    max_context_length: Option<u64>,
+}
+
+fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
+    let entries = match parse(&String::from_utf8_lossy(body))? {
+        List::Wrapped { data } | List::Bare(data) => data,
+    };
+    let listed = |entry: Entry| Listed {
+        context_tokens: (entry.context_length.or(entry.context_window))
+            .or(entry.max_model_len)
+            .or(entry.max_context_length),
+        id: entry.id,
+        display_name: entry.display_name.or(entry.name),
+        owned_by: entry.owned_by,
+    };
+    Ok(entries.into_iter().map(listed).collect())
+}

@@ -1,0 +1,158 @@
+//! Requests, to the byte: `testdata/requests/<dialect>-<case>.txt`.
+
+use super::super::{ALL, Dialect, Request, anthropic, gemini, ollama, openai};
+use althing_chat::{Ask, Message, Tool, ToolCall};
+use expect_test::{ExpectFile, expect_file};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn expected(file: &str) -> ExpectFile {
+    expect_file![format!("{}/testdata/requests/{file}", env!("CARGO_MANIFEST_DIR"))]
+}
+
+#[track_caller]
+fn check(case: &str, dialect: &Dialect, model: &str, ask: &Ask) {
+    let Request { path, headers, body } = (dialect.write)(model, ask);
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    let body = serde_json::to_string_pretty(&sorted(body)).expect("JSON");
+    let shown = format!("POST {path}\n{headers}\n{body}\n");
+    expected(&format!("{}-{case}.txt", dialect.name)).assert_eq(&shown);
+}
+
+/// Members in the order of their names, whatever order `serde_json` was built to keep.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let map: BTreeMap<String, Value> = map.into_iter().collect();
+            map.into_iter().map(|(name, value)| (name, sorted(value))).collect()
+        }
+        Value::Array(list) => list.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+}
+
+/// Every kind of message, two calls at once, and every option.
+fn everything() -> Ask {
+    let calls =
+        vec![call("call_0", "weather", r#"{"city":"Paris"}"#), call("call/é", "time", "not json")];
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": { "city": { "type": "string" } },
+        "additionalProperties": false,
+    });
+    Ask {
+        messages: vec![
+            Message::system("Be brief."),
+            Message::user("Paris?"),
+            Message::user("And the time?"),
+            Message::calls("Let me look.", calls),
+            Message::tool("call_0", "sunny"),
+            Message::tool("call/é", "noon"),
+            Message::assistant("Sunny, noon."),
+            Message::system("Be kind."),
+            Message::user("Thanks."),
+        ],
+        tools: vec![Tool {
+            name: "weather".into(),
+            description: "Today's weather.".into(),
+            parameters: schema,
+        }],
+        max_tokens: Some(4096),
+        temperature: Some(0.7),
+        effort: Some("low".into()),
+        stream: true,
+    }
+}
+
+/// A single call without text, and no options.
+fn plain() -> Ask {
+    let messages = vec![
+        Message::user("Paris?"),
+        Message::calls("", vec![call("call_0", "weather", "{}")]),
+        Message::tool("call_0", ""),
+    ];
+    Ask { messages, stream: false, ..Ask::new("", "") }
+}
+
+#[test]
+fn every_dialect_writes_everything() {
+    let everything = everything();
+    check("everything", &openai::OPENAI, "llama-3.3-70b", &everything);
+    check("everything", &anthropic::ANTHROPIC, "claude-sonnet-4-5", &everything);
+    check("everything", &gemini::GEMINI, "gemini-2.5-flash", &everything);
+    check("everything", &ollama::OLLAMA, "gpt-oss:20b", &everything);
+}
+
+#[test]
+fn every_dialect_writes_a_call_without_text_or_options() {
+    let plain = plain();
+    check("plain", &openai::OPENAI, "gpt-5.1", &plain);
+    check("plain", &anthropic::ANTHROPIC, "claude-haiku-4-5", &plain);
+    check("plain", &gemini::GEMINI, "gemini-3-pro-preview", &plain);
+    check("plain", &ollama::OLLAMA, "qwen3:8b", &plain);
+}
+
+/// A model that thinks by budget does not while results of its calls go back to it.
+#[test]
+fn anthropic_does_not_think_within_a_turn() {
+    let ask = Ask { effort: Some("high".into()), ..plain() };
+    let thinks = |model| (anthropic::ANTHROPIC.write)(model, &ask).body.get("thinking").is_some();
+    assert!(!thinks("claude-sonnet-4-5"));
+    assert!(thinks("claude-opus-4-6"));
+}
+
+/// What a model is asked for in its own words: one line for each.
+#[test]
+fn options_follow_the_model() {
+    let mut shown = String::new();
+    let mut ask = Ask::new("", "hi");
+    (ask.max_tokens, ask.temperature) = (Some(4000), Some(0.5));
+    for (dialect, model, effort) in [
+        (&openai::OPENAI, "o3-mini", "high"),
+        (&openai::OPENAI, "openai/gpt-5", "high"),
+        (&anthropic::ANTHROPIC, "claude-opus-4-7", "xhigh"),
+        (&anthropic::ANTHROPIC, "claude-opus-4-1-20250805", "max"),
+        (&anthropic::ANTHROPIC, "claude-3-5-haiku-latest", "high"),
+        (&anthropic::ANTHROPIC, "claude-sonnet-4-5", "none"),
+        (&gemini::GEMINI, "gemini-3-pro", "low"),
+        (&gemini::GEMINI, "gemini-3-flash", "none"),
+        (&gemini::GEMINI, "gemini-2.5-pro", "high"),
+        (&gemini::GEMINI, "gemini-2.5-flash", "none"),
+        (&gemini::GEMINI, "gemini-2.0-flash", "high"),
+        (&ollama::OLLAMA, "gpt-oss:20b", "high"),
+        (&ollama::OLLAMA, "qwen3", "high"),
+        (&ollama::OLLAMA, "qwen3", "none"),
+    ] {
+        ask.effort = Some(effort.into());
+        let mut body = (dialect.write)(model, &ask).body;
+        for known in ["model", "messages", "contents", "stream", "stream_options"] {
+            body.as_object_mut().expect("an object").remove(known);
+        }
+        shown += &format!("{model} {effort}: {}\n", sorted(body));
+    }
+    expected("options.txt").assert_eq(&shown);
+}
+
+#[test]
+fn a_model_cannot_lead_the_path_astray() {
+    let path = |model| (gemini::GEMINI.write)(model, &Ask::new("", "hi")).path;
+    assert_eq!(
+        path("a?key=b#c d"),
+        "/v1beta/models/a%3Fkey%3Db%23c%20d:streamGenerateContent?alt=sse"
+    );
+    assert_eq!(path("tunedModels/x"), "/v1beta/tunedModels/x:streamGenerateContent?alt=sse");
+}
+
+#[test]
+fn the_key_goes_into_its_header() {
+    let headers = ALL.map(|dialect| (dialect.key_header)("k"));
+    let bearer = ("authorization", "Bearer k".to_string());
+    let own = |name| (name, "k".to_string());
+    assert_eq!(headers, [bearer.clone(), own("x-api-key"), own("x-goog-api-key"), bearer]);
+}

@@ -1,0 +1,178 @@
+//! What well-known models cost. A dated table: what it does not know has no price, never the
+//! price 0.
+
+use crate::providers;
+use althing_chat::Usage;
+
+/// The date of the table: list prices for standard calls with prompts of ordinary length, as the
+/// providers published them.
+pub const PRICES_AS_OF: &str = "2026-11-15";
+
+/// USD per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    /// Input read from the provider's cache; the same as `input` where there is no discount.
+    pub cached: f64,
+}
+
+impl Price {
+    /// What runs on the person's own machine.
+    pub const ZERO: Price = Price { input: 0.0, output: 0.0, cached: 0.0 };
+
+    /// USD for `usage`; `None` where the provider did not count the tokens.
+    pub fn cost(&self, usage: &Usage) -> Option<f64> {
+        if *self == Price::ZERO {
+            return Some(0.0);
+        }
+        let (input, output) = (usage.input?, usage.output?);
+        let cached = usage.cached.unwrap_or(0).min(input);
+        let usd = (input - cached) as f64 * self.input
+            + cached as f64 * self.cached
+            + output as f64 * self.output;
+        Some(usd / 1e6)
+    }
+}
+
+/// The price of `model` at `provider`, where it is known.
+pub fn price(provider: &str, model: &str) -> Option<Price> {
+    let (model, _) = crate::split_effort(model);
+    if providers::provider(provider)?.local
+        || (provider == "openrouter" && model.ends_with(":free"))
+    {
+        return Some(Price::ZERO);
+    }
+    // OpenRouter takes the maker's price and writes the maker before the name.
+    let (maker, name) = match model.split_once('/') {
+        Some(("x-ai", name)) if provider == "openrouter" => ("xai", name),
+        Some((maker, name)) if provider == "openrouter" => (maker, name),
+        _ => (provider, model),
+    };
+    let name = name.to_ascii_lowercase().replace('.', "-");
+    let row = PRICES.iter().find(|row| row.0 == maker && is_version_of(&name, row.1))?;
+    Some(Price { input: row.2, output: row.3, cached: row.4 })
+}
+
+/// Whether `name` is `base` itself or a dated or preview version of it, not another variant.
+fn is_version_of(name: &str, base: &str) -> bool {
+    let Some(rest) = name.strip_prefix(&base.replace('.', "-")) else { return false };
+    let mut words = rest.split('-');
+    words.next() == Some("") && words.all(is_version)
+}
+
+/// `latest`, `preview`, or part of a date; a single digit would be the next model's number.
+fn is_version(word: &str) -> bool {
+    let digits = word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
+    digits || matches!(word, "latest" | "preview")
+}
+
+/// Maker, model, input, output, cached input.
+#[rustfmt::skip]
+const PRICES: &[(&str, &str, f64, f64, f64)] = &[
+    ("openai", "gpt-6.1-sol",           2.00,  10.00, 0.10),
+    ("openai", "gpt-6-sol",             2.00,  10.00, 0.20),
+    ("openai", "gpt-6-luna",            0.10,   0.50, 0.01),
+    ("openai", "gpt-6-astra",          10.00,  50.00, 1.00),
+    ("openai", "gpt-5.4",               2.50,  15.00, 0.25),
+    ("openai", "gpt-5.4-mini",          0.75,   4.50, 0.075),
+    ("openai", "gpt-5.3-codex",         1.75,  14.00, 0.175),
+    ("openai", "gpt-5.2",               1.75,  14.00, 0.175),
+    ("openai", "gpt-5.1",               1.25,  10.00, 0.125),
+    ("openai", "gpt-5",                 1.25,  10.00, 0.125),
+    ("openai", "gpt-5-mini",            0.25,   2.00, 0.025),
+    ("openai", "gpt-5-nano",            0.05,   0.40, 0.005),
+    ("openai", "gpt-5-pro",            15.00, 120.00, 15.00),
+    ("openai", "gpt-4.1",               2.00,   8.00, 0.50),
+    ("openai", "gpt-4.1-mini",          0.40,   1.60, 0.10),
+    ("openai", "gpt-4.1-nano",          0.10,   0.40, 0.025),
+    ("openai", "gpt-4o",                2.50,  10.00, 1.25),
+    ("openai", "gpt-4o-mini",           0.15,   0.60, 0.075),
+    ("openai", "o3",                    2.00,   8.00, 0.50),
+    ("openai", "o3-mini",               1.10,   4.40, 0.55),
+    ("openai", "o4-mini",               1.10,   4.40, 0.275),
+    ("openai", "o1",                   15.00,  60.00, 7.50),
+    ("anthropic", "claude-fable-5-1",  10.00,  50.00, 1.00),
+    ("anthropic", "claude-opus-5-5",    4.00,  20.00, 0.20),
+    ("anthropic", "claude-opus-5",      5.00,  25.00, 0.50),
+    ("anthropic", "claude-opus-4-6",    5.00,  25.00, 0.50),
+    ("anthropic", "claude-opus-4-5",    5.00,  25.00, 0.50),
+    ("anthropic", "claude-opus-4-1",   15.00,  75.00, 1.50),
+    ("anthropic", "claude-opus-4",     15.00,  75.00, 1.50),
+    ("anthropic", "claude-sonnet-5-5",  2.00,  10.00, 0.20),
+    ("anthropic", "claude-sonnet-5",    2.00,  10.00, 0.20),
+    ("anthropic", "claude-sonnet-4-6",  3.00,  15.00, 0.30),
+    ("anthropic", "claude-sonnet-4-5",  3.00,  15.00, 0.30),
+    ("anthropic", "claude-sonnet-4",    3.00,  15.00, 0.30),
+    ("anthropic", "claude-3-7-sonnet",  3.00,  15.00, 0.30),
+    ("anthropic", "claude-3-5-sonnet",  3.00,  15.00, 0.30),
+    ("anthropic", "claude-haiku-4-5",   1.00,   5.00, 0.10),
+    ("anthropic", "claude-3-5-haiku",   0.80,   4.00, 0.08),
+    ("anthropic", "claude-3-haiku",     0.25,   1.25, 0.03),
+    ("google", "gemini-2.5-pro",        1.25,  10.00, 0.125),
+    ("google", "gemini-2.5-flash",      0.30,   2.50, 0.03),
+    ("google", "gemini-2.5-flash-lite", 0.10,   0.40, 0.01),
+    ("google", "gemini-2.0-flash",      0.10,   0.40, 0.025),
+    ("xai", "grok-4.6",                 2.00,   6.00, 0.50),
+    ("xai", "grok-4.5",                 2.00,   6.00, 0.50),
+    ("xai", "grok-4",                   3.00,  15.00, 0.75),
+    ("xai", "grok-3",                   3.00,  15.00, 0.75),
+    ("xai", "grok-3-mini",              0.30,   0.50, 0.075),
+    ("xai", "grok-code-fast-1",         0.20,   1.50, 0.02),
+    ("dashscope", "qwen-max",           1.60,   6.40, 1.60),
+    ("dashscope", "qwen-turbo",         0.05,   0.20, 0.05),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(provider: &str, model: &str, want: Option<(f64, f64)>) {
+        let got = price(provider, model).map(|price| (price.input, price.output));
+        assert_eq!(got, want, "{provider}:{model}");
+    }
+
+    #[test]
+    fn a_model_its_dated_versions_and_nothing_else() {
+        check("openai", "gpt-5.1", Some((1.25, 10.0)));
+        check("openai", "gpt-5.1@high", Some((1.25, 10.0)));
+        check("openai", "gpt-5-mini-2025-08-07", Some((0.25, 2.0)));
+        check("openai", "gpt-4o-2024-11-20", Some((2.5, 10.0)));
+        check("openai", "gpt-4o-audio-preview", None);
+        check("openai", "gpt-5.9", None);
+        check("openai", "gpt-4", None);
+        check("anthropic", "claude-sonnet-4-5-20250929", Some((3.0, 15.0)));
+        check("anthropic", "claude-opus-4-20250514", Some((15.0, 75.0)));
+        check("anthropic", "claude-opus-4-9", None);
+        check("google", "gemini-2.5-flash-preview-09-2025", Some((0.3, 2.5)));
+        check("xai", "grok-4-0709", Some((3.0, 15.0)));
+    }
+
+    #[test]
+    fn makers_resellers_and_ones_own_machine() {
+        check("openrouter", "anthropic/claude-sonnet-4.5", Some((3.0, 15.0)));
+        check("openrouter", "x-ai/grok-4.5", Some((2.0, 6.0)));
+        check("openrouter", "meta-llama/llama-3.3-70b:free", Some((0.0, 0.0)));
+        check("openrouter", "meta-llama/llama-3.3-70b", None);
+        check("anthropic", "gpt-5.1", None);
+        check("custom", "gpt-5.1", None);
+        check("nobody", "gpt-5.1", None);
+        for local in ["ollama", "lmstudio", "llamaswap", "vllm"] {
+            check(local, "whatever:8b", Some((0.0, 0.0)));
+        }
+    }
+
+    #[test]
+    fn costs() {
+        let price = Price { input: 2.0, output: 10.0, cached: 0.5 };
+        let usage = |input, output, cached| Usage { input, output, cached, reasoning: None };
+        let million = Some(1_000_000);
+        assert_eq!(price.cost(&usage(million, million, None)), Some(12.0));
+        assert_eq!(price.cost(&usage(million, Some(0), Some(500_000))), Some(1.25));
+        assert_eq!(price.cost(&usage(million, Some(0), Some(9_000_000))), Some(0.5));
+        assert_eq!(price.cost(&usage(None, million, None)), None);
+        assert_eq!(price.cost(&usage(million, None, None)), None);
+        assert_eq!(Price::ZERO.cost(&Usage::default()), Some(0.0));
+    }
+}

@@ -1,0 +1,151 @@
+//! What the person set, and where: the process environment over a `.env` file over the TOML file
+//! over the defaults. Loading never fails: a wrong value is a warning and the default stands.
+
+mod address;
+mod choice;
+mod dotenv;
+mod file;
+mod key;
+mod layers;
+pub(crate) mod nearest;
+mod providers;
+mod settings;
+mod source;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use choice::{Choice, Execution, Format, Synthesizer};
+pub use file::{TEMPLATE, init};
+pub use providers::{Configured, ModelEntry};
+pub(crate) use settings::is_model_name;
+pub use source::{Row, Source, Sourced, Warning};
+pub use world::World;
+
+use althing_gateway::Limits;
+use layers::Layers;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Warnings kept; the last one says that there were more.
+const WARNINGS_MAX: usize = 100;
+
+/// Every effective value and its source.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Turns of the free discussion per model.
+    pub rounds_per_agent: Sourced<u32>,
+    pub synthesizer: Sourced<Synthesizer>,
+    /// Longest silence of a model, at the beginning and between two pieces.
+    pub model_timeout_seconds: Sourced<u64>,
+    /// A turn that takes longer is lost, however busily the model talks.
+    pub turn_seconds_max: Sourced<u64>,
+    pub execution_mode: Sourced<Execution>,
+    pub report_dir: Sourced<PathBuf>,
+    /// Where exports go; none: the current folder.
+    pub export_dir: Sourced<Option<PathBuf>>,
+    pub export_format: Sourced<Format>,
+    pub method: Sourced<String>,
+    /// Language of the answers, in English words; none: that of the question.
+    pub language: Sourced<Option<String>>,
+    pub max_cost_usd: Sourced<f64>,
+    /// How long faces that pause between phases wait for the person.
+    pub pause_seconds: Sourced<u64>,
+    /// Who sits when nobody is named; empty: chosen from what is found.
+    pub models: Sourced<Vec<String>>,
+    /// The servers that can be asked, in the order of the provider table.
+    pub endpoints: Vec<Configured>,
+    /// Where the TOML file is, or would be.
+    pub file: Sourced<PathBuf>,
+    /// The `.env` file that was read.
+    pub dotenv: Option<PathBuf>,
+    /// Folder of the database.
+    pub data_dir: Sourced<PathBuf>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Config {
+    /// Reads everything there is in `world`.
+    pub fn load(world: &World) -> Config {
+        let mut warnings = Vec::new();
+        let layers = Layers::read(world, &mut warnings);
+        let mut config = Config::defaults(world, &layers);
+        for setting in settings::SETTINGS {
+            settings::apply(setting, &mut config, &layers, &mut warnings);
+        }
+        config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        layers.file.check_names(&mut warnings);
+        config.warnings = cut(warnings);
+        config
+    }
+
+    fn defaults(world: &World, layers: &Layers) -> Config {
+        Config {
+            rounds_per_agent: Sourced::default(2),
+            synthesizer: Sourced::default(Synthesizer::First),
+            model_timeout_seconds: Sourced::default(60),
+            turn_seconds_max: Sourced::default(600),
+            execution_mode: Sourced::default(Execution::Auto),
+            report_dir: Sourced::default(world.home.join("reports")),
+            export_dir: Sourced::default(None),
+            export_format: Sourced::default(Format::Md),
+            method: Sourced::default("standard".into()),
+            language: Sourced::default(None),
+            max_cost_usd: Sourced::default(1.0),
+            pause_seconds: Sourced::default(300),
+            models: Sourced::default(vec![]),
+            endpoints: vec![],
+            file: world.config_file(),
+            dotenv: layers.dotenv_path(),
+            data_dir: world.data_dir(),
+            warnings: vec![],
+        }
+    }
+
+    /// The database file.
+    pub fn database(&self) -> PathBuf {
+        self.data_dir.join("althing.db")
+    }
+
+    /// The endpoint called `id`.
+    pub fn endpoint(&self, id: &str) -> Option<&Configured> {
+        self.endpoints.iter().find(|configured| configured.endpoint.id == id)
+    }
+
+    /// The gateway's limits. Who set no timeout keeps the gateway's longer patience for the first
+    /// token: a laptop may have to load the model, and some models think in silence.
+    pub fn limits(&self) -> Limits {
+        let (base, silence) = (Limits::default(), Duration::from_secs(*self.model_timeout_seconds));
+        let is_default = self.model_timeout_seconds.source == Source::Default;
+        Limits {
+            first_token: if is_default { base.first_token } else { silence },
+            idle: silence,
+            total: Duration::from_secs(*self.turn_seconds_max),
+            ..base
+        }
+    }
+
+    /// Every effective value for a person to read; of keys only the last characters.
+    pub fn rows(&self) -> Vec<Row> {
+        let files = [
+            Row::new("config_file", self.file.display(), &self.file.source),
+            Row::new("data_dir", self.data_dir.display(), &self.data_dir.source),
+        ];
+        let settings = settings::SETTINGS.iter().map(|setting| {
+            let (value, source) = (setting.show)(self);
+            Row::new(setting.key, value, &source)
+        });
+        let providers = self.endpoints.iter().flat_map(Configured::rows);
+        files.into_iter().chain(settings).chain(providers).collect()
+    }
+}
+
+fn cut(mut warnings: Vec<Warning>) -> Vec<Warning> {
+    let more = warnings.len().saturating_sub(WARNINGS_MAX);
+    if more > 0 {
+        warnings.truncate(WARNINGS_MAX);
+        let problem = format!("{more} more warnings are not shown");
+        warnings.push(Warning { name: "warnings".into(), source: Source::Default, problem });
+    }
+    warnings
+}

@@ -1,0 +1,171 @@
+//! What can be asked right now: every configured server is asked for its models, all at once and
+//! not for long. Nothing here fails: a server that does not answer is a finding.
+
+#[cfg(test)]
+mod tests;
+
+use crate::config::{Config, Configured, World, is_model_name};
+use althing_gateway::{Gateway, Listed, display_name, family, is_chat_model};
+use althing_stdx::Fault;
+use althing_stdx::text::clip;
+use futures_util::future::join_all;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a server on this machine or network may take; one that is there answers at once.
+const LOCAL_WAIT: Duration = Duration::from_millis(700);
+/// Models kept of one provider; the rest of its list is dropped.
+const MODELS_MAX: usize = 500;
+/// Characters of a name to show; a longer one is cut.
+const DISPLAY_CHARS_MAX: usize = 80;
+/// Folders of `PATH` that are looked into.
+const PATH_FOLDERS_MAX: usize = 200;
+/// The agents that can sit at the table, as their commands are called.
+pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode"];
+
+/// Every provider that was looked for, in the order of the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    pub providers: Vec<FoundProvider>,
+}
+
+#[derive(Debug, Clone)]
+pub struct FoundProvider {
+    pub configured: Configured,
+    pub state: State,
+    /// The person's own list first, then what the provider lists.
+    pub models: Vec<FoundModel>,
+}
+
+/// What came of asking a provider for its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    Reachable,
+    Unreachable(Fault),
+    /// Another program answers at the usual address.
+    Stranger,
+    /// There was no time to ask.
+    NotProbed,
+}
+
+/// One model that can be seated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundModel {
+    /// `provider:model`.
+    pub id: String,
+    pub model: String,
+    pub display: String,
+    pub family: &'static str,
+    pub source: ModelSource,
+}
+
+/// Who says that the model is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelSource {
+    Configured,
+    Listed,
+}
+
+impl FoundProvider {
+    /// As written before the colon of its models' ids.
+    pub fn id(&self) -> &str {
+        &self.configured.endpoint.id
+    }
+}
+
+impl Found {
+    /// Every model of every provider that can be used.
+    pub fn models(&self) -> impl Iterator<Item = (&FoundProvider, &FoundModel)> {
+        self.providers.iter().flat_map(|found| found.models.iter().map(move |model| (found, model)))
+    }
+}
+
+/// Asks every configured server for its models. Takes as long as the slowest, local ones at most
+/// 0.7 s and the others at most `patience`; with no patience nobody is asked.
+pub async fn discover(config: &Config, gateway: &Gateway, patience: Duration) -> Found {
+    let probes = config.endpoints.iter().map(|configured| probe(configured, gateway, patience));
+    Found { providers: join_all(probes).await }
+}
+
+async fn probe(configured: &Configured, gateway: &Gateway, patience: Duration) -> FoundProvider {
+    let endpoint = &configured.endpoint;
+    let local = endpoint.provider.local;
+    let wait = if local { patience.min(LOCAL_WAIT) } else { patience };
+    let (state, listed) = if wait.is_zero() {
+        (State::NotProbed, vec![])
+    } else {
+        match gateway.list(endpoint, wait).await {
+            Err(fault) => (State::Unreachable(fault), vec![]),
+            Ok(listed) if is_stranger(configured, &listed) => (State::Stranger, vec![]),
+            Ok(listed) => (State::Reachable, listed),
+        }
+    };
+    FoundProvider { models: models(configured, &listed), configured: configured.clone(), state }
+}
+
+/// Many programs listen on llama-swap's usual port; it signs its list.
+fn is_stranger(configured: &Configured, listed: &[Listed]) -> bool {
+    let signed = |model: &Listed| model.owned_by.as_deref() == Some("llama-swap");
+    let guessed = configured.endpoint.provider.name == "llamaswap" && !configured.explicit;
+    guessed && !listed.iter().any(signed)
+}
+
+fn models(configured: &Configured, listed: &[Listed]) -> Vec<FoundModel> {
+    let own = configured
+        .models
+        .iter()
+        .map(|it| found(configured, &it.id, it.display.as_deref(), ModelSource::Configured));
+    let listed = listed.iter().filter(|it| is_model_name(&it.id) && is_chat_model(&it.id));
+    let listed =
+        listed.map(|it| found(configured, &it.id, it.display_name.as_deref(), ModelSource::Listed));
+    let mut seen = HashSet::new();
+    own.chain(listed).filter(|it| seen.insert(it.model.clone())).take(MODELS_MAX).collect()
+}
+
+/// `model` of that server, with its name and family.
+pub(crate) fn found(
+    configured: &Configured,
+    model: &str,
+    display: Option<&str>,
+    source: ModelSource,
+) -> FoundModel {
+    FoundModel {
+        id: format!("{}:{model}", configured.endpoint.id),
+        model: model.into(),
+        display: display_of(model, display),
+        family: family(model),
+        source,
+    }
+}
+
+/// The name to show: the given one where it is fit to be shown, else the usual one, else the id.
+pub(crate) fn display_of(model: &str, display: Option<&str>) -> String {
+    let usual = display_name(model);
+    let name = display.filter(|name| is_model_name(name)).unwrap_or(&usual).trim();
+    clip(if name.is_empty() { model } else { name }, DISPLAY_CHARS_MAX)
+}
+
+/// Agents that could sit at the table: name and path of each that is on `PATH`. Nothing is run.
+pub fn agents_on_path(world: &World) -> Vec<(&'static str, PathBuf)> {
+    let path = world.env.get("PATH").map(String::as_str).unwrap_or_default();
+    // A relative folder would be whatever folder one happens to stand in.
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(path).filter(|it| it.is_absolute()).take(PATH_FOLDERS_MAX).collect();
+    let find = |name: &&'static str| {
+        let mut places = folders.iter().map(|folder| folder.join(name));
+        Some((*name, places.find(|place| is_program(place))?))
+    };
+    AGENTS.iter().filter_map(find).collect()
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file() || path.with_extension("cmd").is_file()
+}

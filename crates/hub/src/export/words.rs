@@ -1,0 +1,117 @@
+//! Numbers and endings in words, the same in every document and on the terminal.
+
+use althing_assembly::event::{Confidence, Ending, Failure, Level, Totals};
+
+/// What must stand wherever a scripted voice speaks.
+pub const DEMO_NOTE: &str = "The voices marked (demo) are scripted. They are not models, and what they \
+    say is no answer to the question.";
+
+const MS_PER_DAY: u64 = 86_400_000;
+
+/// Date and time in UTC, to the minute.
+pub fn when(at_ms: u64) -> String {
+    let (year, month, day) = date(at_ms / MS_PER_DAY);
+    let minutes = at_ms % MS_PER_DAY / 60_000;
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
+/// Year, month and day, so many days after 1970-01-01. Years here begin in March, so that the leap
+/// day is their last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+/// How a run ended.
+pub fn ending(ending: Option<&Ending>) -> String {
+    match ending {
+        None => "none yet".into(),
+        Some(Ending::Completed) => "completed".into(),
+        Some(Ending::Cancelled) => "cancelled".into(),
+        Some(Ending::Failed(why)) => failure(why),
+    }
+}
+
+/// What went wrong, with its kind.
+pub fn failure(failure: &Failure) -> String {
+    format!("failed ({}): {}", failure.kind, failure.message)
+}
+
+/// `HIGH (85)`.
+pub fn confidence(confidence: Confidence) -> String {
+    let level = match confidence.level {
+        Level::Low => "LOW",
+        Level::Medium => "MEDIUM",
+        Level::High => "HIGH",
+    };
+    format!("{level} ({})", confidence.score)
+}
+
+/// Calls, tokens and dollars; what nobody counted or priced is said.
+pub fn totals(totals: &Totals) -> String {
+    let calls = match totals.calls {
+        1 => "1 call".to_string(),
+        calls => format!("{calls} calls"),
+    };
+    let least = |is_bound: bool| if is_bound { "at least " } else { "" };
+    let tokens = match (totals.input_tokens + totals.output_tokens, totals.uncounted) {
+        (0, 1..) => "tokens not counted".to_string(),
+        (_, uncounted) => format!(
+            "{}{} tokens in and {} out",
+            least(uncounted > 0),
+            totals.input_tokens,
+            totals.output_tokens
+        ),
+    };
+    let cost = match totals.unpriced {
+        1.. if totals.cost_usd == 0.0 => "price unknown".to_string(),
+        unpriced => format!("{}${:.4}", least(unpriced > 0), totals.cost_usd),
+    };
+    format!("{calls}, {tokens}, {cost}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_dates() {
+        let check = |at_ms, want: &str| assert_eq!(when(at_ms), want);
+        check(0, "1970-01-01 00:00 UTC");
+        check(951_782_400_000, "2000-02-29 00:00 UTC");
+        check(951_868_799_999, "2000-02-29 23:59 UTC");
+        check(951_868_800_000, "2000-03-01 00:00 UTC");
+        check(1_794_754_320_000, "2026-11-15 14:52 UTC");
+        check(4_107_542_399_000, "2100-02-28 23:59 UTC");
+        check(4_107_542_400_000, "2100-03-01 00:00 UTC");
+        assert!(when(u64::MAX).ends_with("UTC"));
+    }
+
+    #[test]
+    fn sums_say_what_they_lack() {
+        let check = |is: Totals, want: &str| assert_eq!(totals(&is), want);
+        let counted = Totals {
+            calls: 2,
+            input_tokens: 30,
+            output_tokens: 4,
+            cost_usd: 0.5,
+            ..Totals::default()
+        };
+        check(counted, "2 calls, 30 tokens in and 4 out, $0.5000");
+        check(
+            Totals { uncounted: 1, unpriced: 1, ..counted },
+            "2 calls, at least 30 tokens in and 4 out, at least $0.5000",
+        );
+        check(
+            Totals { calls: 1, uncounted: 1, unpriced: 1, ..Totals::default() },
+            "1 call, tokens not counted, price unknown",
+        );
+    }
+}

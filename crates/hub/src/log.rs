@@ -1,0 +1,160 @@
+//! The live log of one run: in memory for its readers, in the store for good. A reader is a cursor
+//! into it, so a slow or returning one needs no queue.
+
+#[cfg(test)]
+mod tests;
+
+use crate::store::{Lease, Loss, Receipt, Room, Store};
+use althing_assembly::{Event, Log, What};
+use althing_stdx::{Fault, Result};
+use futures_util::future::BoxFuture;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+
+/// Events a reader gets at once; the rest come with the next call.
+const BATCH_EVENTS_MAX: usize = 256;
+/// In a run with more events than this, passing ones (deltas and notes) are left out: the end of a
+/// turn has its whole text.
+const EVENTS_MAX: usize = 200_000;
+
+/// Milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Milliseconds since 1970, by the machine's clock.
+pub fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+/// The log of one run while it is written.
+pub struct RunLog {
+    run: String,
+    store: Store,
+    clock: Clock,
+    events: Mutex<Vec<Event>>,
+    head: watch::Sender<Head>,
+    loss: Loss,
+    /// Held until the run is over.
+    lease: Mutex<Option<Lease>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    events: u64,
+    is_over: bool,
+}
+
+impl RunLog {
+    /// The log of a new run, by the lease on it.
+    pub fn start(store: Store, lease: Lease) -> RunLog {
+        RunLog::resume(store, lease, Vec::new())
+    }
+
+    /// The log of a run that goes on behind `events`, all it has in the store.
+    pub fn resume(store: Store, lease: Lease, events: Vec<Event>) -> RunLog {
+        let head = Head { events: events.len() as u64, is_over: false };
+        RunLog {
+            run: lease.run().to_string(),
+            store,
+            clock: Arc::new(now_ms),
+            events: Mutex::new(events),
+            head: watch::Sender::new(head),
+            loss: Loss::default(),
+            lease: Mutex::new(Some(lease)),
+        }
+    }
+
+    /// The same log by another clock.
+    pub fn with_clock(self, clock: Clock) -> RunLog {
+        RunLog { clock, ..self }
+    }
+
+    /// The run's name.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// What happened from `seq` on, as one batch; waits while there is nothing. Nothing at all
+    /// means that the run is over. A slow reader gets bigger batches, a returning one passes its
+    /// last `seq + 1`.
+    pub async fn since(&self, seq: u64) -> Vec<Event> {
+        let is_due = |head: &Head| seq < head.events || head.is_over;
+        // Cannot fail: the sender lives in `self`.
+        let _ = self.head.subscribe().wait_for(is_due).await;
+        self.events().iter().skip(seq as usize).take(BATCH_EVENTS_MAX).cloned().collect()
+    }
+
+    /// Everything that has happened so far.
+    pub fn so_far(&self) -> Vec<Event> {
+        self.events().clone()
+    }
+
+    /// Whether nothing more will come.
+    pub fn is_over(&self) -> bool {
+        self.head.borrow().is_over
+    }
+
+    /// Ends the log: readers finish, and the run may be resumed. For a run that stopped without an
+    /// end; after `RunEnded` or a failed write it happens by itself.
+    pub fn close(&self) {
+        self.head.send_modify(|head| head.is_over = true);
+        drop(self.lease.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
+    }
+
+    async fn write(&self, what: What) -> Result<()> {
+        let is_end = matches!(what, What::RunEnded { .. });
+        let saved = self.save(what).await;
+        if saved.is_err() || is_end {
+            self.close();
+        }
+        saved.map_err(|fault| self.loss.get().cloned().unwrap_or(fault))
+    }
+
+    async fn save(&self, what: What) -> Result<()> {
+        let is_passing = is_passing(&what);
+        // Room first: then numbering and queueing are one step, and nothing overtakes.
+        let room = self.store.room().await?;
+        match self.put(what, room)? {
+            Some(receipt) if !is_passing => receipt.wait().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Numbers an event, shows it to the readers and queues it for the store.
+    fn put(&self, what: What, room: Room<'_>) -> Result<Option<Receipt<()>>> {
+        let mut events = self.events();
+        if let Some(fault) = self.loss.get() {
+            return Err(fault.clone());
+        }
+        if self.is_over() {
+            return Err(Fault::internal(format!("run {}: it is over", self.run)));
+        }
+        if events.len() >= EVENTS_MAX && is_passing(&what) {
+            return Ok(None);
+        }
+        // A clock set back must not put an event before its cause.
+        let at_ms = events.last().map_or(0, |last| last.at_ms).max((self.clock)());
+        let is_over = matches!(what, What::RunEnded { .. });
+        let event = Event { seq: events.len() as u64, run: self.run.clone(), at_ms, what };
+        events.push(event.clone());
+        self.head.send_replace(Head { events: events.len() as u64, is_over });
+        Ok(Some(room.append(event, &self.loss)))
+    }
+
+    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+        // Events are pushed whole, so they are in order whatever happened to a holder.
+        self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Log for RunLog {
+    fn append(&self, what: What) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.write(what))
+    }
+}
+
+/// Whether the run goes on before the event is saved: a later one says the same again. The start of
+/// a turn does not count: after a crash it must be seen that it was asked.
+fn is_passing(what: &What) -> bool {
+    matches!(what, What::TurnDelta { .. } | What::TurnNoted { .. })
+}

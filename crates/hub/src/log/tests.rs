@@ -1,0 +1,151 @@
+//! The log as its writer and its readers see it.
+
+use super::*;
+use crate::store::tests::{delta, ended, events, started, what};
+use crate::store::{Standing, Store};
+use althing_stdx::Kind;
+use futures_util::future::{join_all, try_join_all};
+use futures_util::{FutureExt, join};
+use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+async fn new_log(store: &Store) -> RunLog {
+    RunLog::start(store.clone(), store.lease("r1").await.unwrap())
+}
+
+/// Reads as a face does: batch after batch until there is nothing more.
+async fn read_all(log: &RunLog, from: u64) -> Vec<Event> {
+    let mut seen: Vec<Event> = Vec::new();
+    loop {
+        let batch = log.since(from + seen.len() as u64).await;
+        if batch.is_empty() {
+            return seen;
+        }
+        assert!(batch.len() <= BATCH_EVENTS_MAX);
+        seen.extend(batch);
+    }
+}
+
+#[tokio::test]
+async fn every_reader_gets_everything_once_and_then_the_end() {
+    let store = Store::in_memory().unwrap();
+    let log = new_log(&store).await;
+    let write = async {
+        log.append(started("why?")).await.unwrap();
+        for _ in 0..1000 {
+            log.append(delta("a")).await.unwrap();
+        }
+        log.append(ended()).await.unwrap();
+    };
+    let (first, late, ()) = join!(read_all(&log, 0), read_all(&log, 900), write);
+    assert_eq!(first.len(), 1002);
+    assert_eq!(late, first[900..]);
+    assert!(first.iter().enumerate().all(|(at, event)| event.seq == at as u64));
+    assert_eq!(read_all(&log, 0).await, first, "one that comes after the end");
+    assert_eq!(read_all(&log, 5000).await, []);
+    assert_eq!(log.so_far(), first);
+    assert_eq!(store.events("r1").await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn readers_do_not_wait_for_the_store() {
+    let store = Store::in_memory().unwrap();
+    let log = new_log(&store).await;
+    assert!(log.since(0).now_or_never().is_none());
+    let mut append = log.append(started("why?"));
+    assert!(append.as_mut().now_or_never().is_none(), "the start is saved before the run goes on");
+    assert_eq!(log.since(0).now_or_never().unwrap().len(), 1);
+    append.await.unwrap();
+    log.append(delta("a")).now_or_never().expect("a delta waits for nothing").unwrap();
+    assert_eq!(log.since(1).now_or_never().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn many_writers_make_one_order() {
+    let store = Store::in_memory().unwrap();
+    let log = new_log(&store).await;
+    log.append(started("why?")).await.unwrap();
+    let speak = async |turn: u32| -> Result<()> {
+        log.append(what(json!({"type": "turn_started", "turn": turn, "phase": 1, "seat": 0,
+            "nth": turn, "model": "m", "name": "Ada", "speech": "answer", "parallel": true})))
+            .await?;
+        for at in 0..20 {
+            log.append(delta(&format!("{turn}.{at}"))).await?;
+        }
+        log.append(what(json!({"type": "turn_interrupted", "turn": turn}))).await
+    };
+    try_join_all((0..20).map(speak)).await.unwrap();
+    log.append(ended()).await.unwrap();
+    let written = store.events("r1").await.unwrap();
+    assert_eq!(written.len(), 2 + 20 * 22);
+    assert_eq!(written, log.so_far());
+}
+
+#[tokio::test]
+async fn the_end_frees_the_run_and_a_resumed_one_goes_on_numbering() {
+    let store = Store::in_memory().unwrap();
+    let log = new_log(&store).await;
+    log.append(started("why?")).await.unwrap();
+    assert_eq!(store.run("r1").await.unwrap().standing, Standing::Running);
+    assert!(!log.is_over());
+    log.append(ended()).await.unwrap();
+    assert!(log.is_over());
+    assert_eq!(store.run("r1").await.unwrap().standing, Standing::Completed);
+    let fault = log.append(delta("late")).await.unwrap_err();
+    assert_eq!((fault.kind, fault.message.as_str()), (Kind::Internal, "run r1: it is over"));
+
+    let (lease, before) = (store.lease("r1").await.unwrap(), store.events("r1").await.unwrap());
+    let log = RunLog::resume(store.clone(), lease, before);
+    assert_eq!((log.run(), log.is_over(), log.since(0).await.len()), ("r1", false, 2));
+    let resumed = what(json!({"type": "run_resumed", "kept": 0, "max_cost_usd": null}));
+    log.append(resumed).await.unwrap();
+    assert_eq!(log.since(2).await[0].seq, 2);
+    assert_eq!(store.run("r1").await.unwrap().standing, Standing::Running);
+    log.close();
+    assert_eq!(store.run("r1").await.unwrap().standing, Standing::Stopped);
+    assert_eq!(log.since(3).await, []);
+}
+
+#[tokio::test]
+async fn time_does_not_run_backwards() {
+    let times = AtomicU64::new(0);
+    let store = Store::in_memory().unwrap();
+    let clock: Clock =
+        Arc::new(move || [50, 40, 60][times.fetch_add(1, Ordering::Relaxed) as usize]);
+    let log = new_log(&store).await.with_clock(clock);
+    for what in [started("why?"), delta("a"), ended()] {
+        log.append(what).await.unwrap();
+    }
+    let times: Vec<u64> = log.so_far().iter().map(|event| event.at_ms).collect();
+    assert_eq!(times, [50, 50, 60]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_saved_stops_the_run() {
+    let store = Store::in_memory().unwrap();
+    let log = new_log(&store).await;
+    log.append(started("why?")).await.unwrap();
+    // Somebody writes the run without asking: our next number is taken.
+    store.append(events("r1", [started("why?"), delta("theirs")]).split_off(1)).await.unwrap();
+    log.append(delta("ours")).await.unwrap();
+    let lost = "run r1: event 1 came where 2 was due";
+    let results = join_all((0..3).map(|_| log.append(ended()))).await;
+    assert!(results.iter().all(Result::is_err));
+    assert_eq!(results[0].as_ref().unwrap_err().message, lost, "the first cause is the one told");
+    assert_eq!(log.append(delta("more")).await.unwrap_err().message, lost);
+    assert!(log.is_over());
+    assert_eq!(store.events("r1").await.unwrap().len(), 2);
+    assert_eq!(store.run("r1").await.unwrap().standing, Standing::Stopped);
+}
+
+#[tokio::test]
+async fn a_run_with_too_many_events_keeps_those_that_count() {
+    let store = Store::in_memory().unwrap();
+    let all = std::iter::once(started("?")).chain((1..EVENTS_MAX).map(|_| delta("")));
+    let log = RunLog::resume(store.clone(), store.lease("r1").await.unwrap(), events("r1", all));
+    log.append(delta("one too many")).await.unwrap();
+    assert_eq!(log.so_far().len(), EVENTS_MAX);
+    // The store has none of the others, so it refuses this one: it was not left out.
+    log.append(ended()).await.unwrap_err();
+    assert_eq!(log.so_far().len(), EVENTS_MAX + 1);
+}

@@ -1,0 +1,257 @@
+//! Runs: from a request to a living discussion and its log, and back to life after a stop.
+
+use crate::config::{Choice, Config, Synthesizer};
+use crate::lineup::{Lineup, Sitting};
+use crate::log::{RunLog, now_ms};
+use crate::store::{Store, new_run_id};
+use althing_assembly::event::{
+    Continued, Ending, Event, Opening, Outcome, Parts, Quoted, Roles, SeatInfo, Speech, What,
+};
+use althing_assembly::floor::{Floor, Price, Rules, Seat};
+use althing_assembly::past::Past;
+use althing_assembly::{Method, demo, methods, run};
+use althing_chat::{Model, Tool};
+use althing_gateway::Gateway;
+use althing_stdx::{Fault, Kind, Result};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+/// Characters of a question; a longer one is refused.
+pub const QUESTION_CHARS_MAX: usize = 50_000;
+/// Bytes of all files given along; more are refused.
+pub const CONTEXT_BYTES_MAX: usize = 256 * 1024;
+/// Turns of the free discussion, whatever rounds and seats multiply to.
+pub const TURNS_MAX: u32 = 100;
+
+/// A discussion that somebody wants.
+pub struct Request {
+    pub question: String,
+    pub context: Vec<Quoted>,
+    pub method: &'static Method,
+    pub lineup: Lineup,
+    /// None: the method's own.
+    pub roles: Option<Roles>,
+    /// Turns of each seat in the free discussion.
+    pub rounds: u32,
+    /// Turns of all seats together; wins over `rounds`.
+    pub turns: Option<u32>,
+    pub synthesizer: Synthesizer,
+    pub language: Option<String>,
+    pub pause: Option<Duration>,
+    pub max_cost_usd: Option<f64>,
+    pub estimate_usd: Option<f64>,
+    /// The run to go on from.
+    pub continues: Option<String>,
+    /// Functions a single model may ask for; nothing is called.
+    pub tools: Vec<Tool>,
+    /// Whether providers are asked to stream.
+    pub stream: bool,
+}
+
+/// A discussion that is being held.
+pub struct Run {
+    pub id: String,
+    pub seats: usize,
+    pub log: Arc<RunLog>,
+    resume: Arc<Notify>,
+    cancel: watch::Sender<bool>,
+    task: JoinHandle<Result<Ending>>,
+}
+
+impl Run {
+    /// Ends a pause, or the next one.
+    pub fn go_on(&self) {
+        self.resume.notify_one();
+    }
+
+    /// Stops: calls under way are dropped, what was said is kept.
+    pub fn cancel(&self) {
+        // Cannot matter if nobody listens: then it is over already.
+        let _ = self.cancel.send(true);
+    }
+
+    /// How it ended.
+    pub async fn ending(self) -> Result<Ending> {
+        self.task.await.map_err(|e| Fault::internal(format!("the run broke: {e}")))?
+    }
+}
+
+/// Starts and resumes runs.
+pub struct Runs {
+    pub config: Arc<Config>,
+    pub store: Store,
+    pub gateway: Gateway,
+    /// How fast the demo voices speak.
+    pub pace: demo::Pace,
+}
+
+impl Runs {
+    /// Begins a discussion. Everything is checked before the first event is written.
+    pub async fn start(&self, request: Request) -> Result<Run> {
+        check(&request)?;
+        let continues = match &request.continues {
+            Some(run) => Some(self.continued(run).await?),
+            None => None,
+        };
+        let seats = self.seats(&request.lineup.seats)?;
+        let synthesizers = self.synthesizers(request.synthesizer, seats.len()).await?;
+        let count = seats.len() as u32;
+        let opening = Opening {
+            method: request.method.name.to_string(),
+            question: request.question,
+            context: request.context,
+            continues,
+            seats: request.lineup.seats.iter().map(seat_info).collect(),
+            roles: request.roles.unwrap_or_else(|| request.method.default_roles(seats.len())),
+            turns: request.turns.unwrap_or(request.rounds * count).min(TURNS_MAX),
+            synthesizers,
+            synthesizer_mode: request.synthesizer.name().to_string(),
+            language: request.language,
+            pause_ms: request.pause.map(|pause| pause.as_millis() as u64),
+            max_cost_usd: request.max_cost_usd,
+            estimate_usd: request.estimate_usd,
+            tools: request.tools,
+            stream: request.stream,
+        };
+        let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
+        let lease = self.store.lease(&id).await?;
+        let log = RunLog::start(self.store.clone(), lease);
+        Ok(self.spawn(opening, request.method, seats, log, Past::none()))
+    }
+
+    /// Goes on with a run that stopped, with a new cost limit where one is given.
+    pub async fn resume(&self, run: &str, max_cost_usd: Option<f64>, retry_failed: bool) -> Result<Run> {
+        let id = self.store.run(run).await?.id;
+        let lease = self.store.lease(&id).await?;
+        let events = self.store.events(&id).await?;
+        let mut opening = opening_of(&id, &events)?.clone();
+        check_resumable(&id, &events)?;
+        opening.max_cost_usd = max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);
+        let method = methods::method(&opening.method)?;
+        let sittings: Result<Vec<Sitting>> =
+            opening.seats.iter().map(|seat| crate::lineup::sit_again(seat, &self.config)).collect();
+        let seats = self.seats(&sittings?)?;
+        let past = Past::read(&events, retry_failed);
+        let log = RunLog::resume(self.store.clone(), lease, events);
+        Ok(self.spawn(opening, method, seats, log, past))
+    }
+
+    fn spawn(&self, opening: Opening, method: &'static Method, seats: Vec<Seat>, log: RunLog, past: Past) -> Run {
+        let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
+        let (cancel, mut cancelled) = watch::channel(false);
+        let rules = Rules { turn_max: Duration::from_secs(*self.config.turn_seconds_max) };
+        let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
+        let closing = log.clone();
+        let task = tokio::spawn(async move {
+            let stop = async move {
+                // An error means that the handle is gone: nobody can cancel any more.
+                if cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            let ending = run::hold(&floor, stop).await;
+            closing.close();
+            ending
+        });
+        Run { id: log.run().to_string(), seats: count, log, resume, cancel, task }
+    }
+
+    fn seats(&self, sittings: &[Sitting]) -> Result<Vec<Seat>> {
+        sittings.iter().enumerate().map(|(index, sitting)| self.seat(index, sitting)).collect()
+    }
+
+    fn seat(&self, index: usize, sitting: &Sitting) -> Result<Seat> {
+        let model: Arc<dyn Model> = match &sitting.endpoint {
+            Some(endpoint) => self.gateway.model(endpoint, &sitting.model),
+            None => demo::voice(&sitting.model, self.pace)
+                .ok_or_else(|| Fault::new(Kind::UnknownModel, format!("no demo voice '{}'", sitting.model)))?,
+        };
+        let price = sitting.price.map(|price| {
+            let price: Price = Arc::new(move |usage| price.cost(usage).unwrap_or(0.0));
+            price
+        });
+        Ok(Seat { index, name: sitting.name.clone(), stance: sitting.stance.clone(), model, price })
+    }
+
+    /// The seats in the order in which they are asked to conclude.
+    async fn synthesizers(&self, mode: Synthesizer, seats: usize) -> Result<Vec<usize>> {
+        let first = match mode {
+            Synthesizer::First => 0,
+            Synthesizer::Random => fastrand::usize(..seats),
+            Synthesizer::Rotate => self.store.rotate(seats).await?,
+        };
+        Ok((0..seats).map(|seat| (first + seat) % seats).collect())
+    }
+
+    /// What a new run takes over from an old one.
+    async fn continued(&self, run: &str) -> Result<Continued> {
+        let id = self.store.run(run).await?.id;
+        let events = self.store.events(&id).await?;
+        let question = opening_of(&id, &events)?.question.clone();
+        let mut before = Continued { run: id.clone(), question, synthesis: String::new(), positions: vec![] };
+        for event in &events {
+            let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else { continue };
+            let stand = |text: &str| Quoted { name: by.name.clone(), text: text.to_string() };
+            match &said.parts {
+                Parts::Synthesis(synthesis) => before.synthesis.clone_from(&synthesis.synthesis),
+                Parts::Position { position, .. } => before.positions.push(stand(position)),
+                Parts::Estimate { estimate, .. } => before.positions.push(stand(estimate)),
+                Parts::Plain if by.speech == Speech::Synthesis => before.synthesis.clone_from(&said.text),
+                Parts::Plain | Parts::Critique { .. } => {}
+            }
+        }
+        if before.synthesis.is_empty() {
+            return Err(Fault::invalid(format!("continue: run {id} has no synthesis yet; first: althing resume {id}")));
+        }
+        Ok(before)
+    }
+}
+
+fn check(request: &Request) -> Result<()> {
+    let chars = request.question.chars().count();
+    if request.question.trim().is_empty() {
+        return Err(Fault::invalid("question: it is empty"));
+    }
+    if chars > QUESTION_CHARS_MAX {
+        return Err(Fault::invalid(format!("question: {chars} characters; at most {QUESTION_CHARS_MAX}")));
+    }
+    let bytes: usize = request.context.iter().map(|file| file.text.len()).sum();
+    if bytes > CONTEXT_BYTES_MAX {
+        return Err(Fault::invalid(format!("files: {bytes} bytes together; at most {CONTEXT_BYTES_MAX}")));
+    }
+    request.method.check_seats(request.lineup.seats.len())?;
+    match &request.roles {
+        Some(roles) => request.method.check_roles(roles, request.lineup.seats.len()),
+        None => Ok(()),
+    }
+}
+
+fn seat_info(sitting: &Sitting) -> SeatInfo {
+    SeatInfo { model: sitting.id.clone(), name: sitting.name.clone(), stance: sitting.stance.clone(), demo: sitting.demo }
+}
+
+/// The first event of a run.
+pub fn opening_of<'a>(id: &str, events: &'a [Event]) -> Result<&'a Opening> {
+    match events.first().map(|event| &event.what) {
+        Some(What::RunStarted(opening)) => Ok(opening),
+        _ => Err(Fault::internal(format!("run {id} does not begin with its opening"))),
+    }
+}
+
+fn check_resumable(id: &str, events: &[Event]) -> Result<()> {
+    match events.last().map(|event| &event.what) {
+        Some(What::RunEnded { ending: Ending::Completed, .. }) => {
+            Err(Fault::invalid(format!("run {id} is complete; ask on with: althing ask --continue {id} \"…\"")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn last_limit(events: &[Event]) -> Option<f64> {
+    events.iter().rev().find_map(|event| match &event.what {
+        What::RunResumed { max_cost_usd, .. } => *max_cost_usd,
+        _ => None,
+    })
+}

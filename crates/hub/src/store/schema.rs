@@ -1,0 +1,60 @@
+//! The tables, and how an older file comes to them.
+
+use super::file::{Place, Trouble};
+use althing_stdx::Fault;
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Steps from one format of the file to the next; `user_version` says how many were taken.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE runs (
+        id            TEXT PRIMARY KEY,
+        started_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL,
+        method        TEXT NOT NULL,
+        question      TEXT NOT NULL,
+        models        TEXT NOT NULL,
+        demo          INTEGER NOT NULL,
+        events        INTEGER NOT NULL DEFAULT 0,
+        speeches      INTEGER NOT NULL DEFAULT 0,
+        failures      INTEGER NOT NULL DEFAULT 0,
+        cost_usd      REAL NOT NULL DEFAULT 0,
+        unpriced      INTEGER NOT NULL DEFAULT 0,
+        consensus     TEXT,
+        ending        TEXT
+    ) STRICT;
+    CREATE INDEX runs_by_time ON runs (started_at_ms, id);
+    CREATE TABLE events (
+        run   TEXT NOT NULL REFERENCES runs (id),
+        seq   INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        json  TEXT NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+"];
+
+/// Brings the file up to the format this program knows.
+pub(super) fn migrate(db: &mut Connection, place: &Place) -> Result<(), Trouble> {
+    if version(db)? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Read again: another process may have done it while this one waited.
+    let found = version(&change)?;
+    let known = MIGRATIONS.len();
+    if found > known {
+        return Err(Trouble::Ours(Fault::internal(format!(
+            "{place} was written by a newer Althing (format {found}, this one knows {known}): use that \
+             one"
+        ))));
+    }
+    for step in &MIGRATIONS[found..] {
+        change.execute_batch(step)?;
+    }
+    change.pragma_update(None, "user_version", known as i64)?;
+    Ok(change.commit()?)
+}
+
+fn version(db: &Connection) -> rusqlite::Result<usize> {
+    db.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0)).map(|it| it as usize)
+}
