@@ -178,12 +178,17 @@ pub struct Config {
 
 /// The methods' names come from the one table that knows them.
 fn method_names() -> clap::builder::PossibleValuesParser {
-    let value = |method: &&althing_assembly::Method| clap::builder::PossibleValue::new(method.name).help(method.about);
-    clap::builder::PossibleValuesParser::new(althing_assembly::ALL.iter().map(value).collect::<Vec<_>>())
+    let value = |method: &&althing_assembly::Method| {
+        clap::builder::PossibleValue::new(method.name).help(method.about)
+    };
+    clap::builder::PossibleValuesParser::new(
+        althing_assembly::ALL.iter().map(value).collect::<Vec<_>>(),
+    )
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
-    let amount: f64 = text.trim_start_matches('$').parse().map_err(|_| "not an amount in dollars".to_string())?;
+    let amount: f64 =
+        text.trim_start_matches('$').parse().map_err(|_| "not an amount in dollars".to_string())?;
     if amount.is_finite() && amount >= 0.0 { Ok(amount) } else { Err("must be 0 or more".into()) }
 }
 

@@ -7,13 +7,14 @@ mod history;
 mod models;
 
 use crate::args::{Cli, Command};
+use crate::terminal::flow::Flow;
 use crate::terminal::{Screen, WARN};
 use crate::watch;
 use althing_assembly::demo::Pace;
+use althing_gateway::Gateway;
 use althing_hub::config::{Config, World};
 use althing_hub::runs::Runs;
 use althing_hub::store::Store;
-use althing_gateway::Gateway;
 use althing_stdx::{Fault, Kind, Result};
 use clap::CommandFactory;
 use std::io::Write;
@@ -75,13 +76,28 @@ impl Desk {
 fn tell(screen: Screen, text: &str) {
     let text = althing_stdx::text::one_line(&althing_stdx::redact::redact(text), 500);
     // Nobody left to tell if this fails.
-    let _ = writeln!(std::io::stderr(), "{} {text}", screen.paint(WARN, "note:"));
+    let _ = write!(std::io::stderr(), "{}", wrapped(screen, &text));
+}
+
+/// `text` under a mark, wrapped where a person watches; one line where a program reads.
+fn wrapped(screen: Screen, text: &str) -> String {
+    let mark = screen.paint(WARN, "note:");
+    if !screen.live {
+        return format!("{mark} {text}\n");
+    }
+    let mut out = String::new();
+    let mut flow = Flow::new(Screen { columns: screen.columns - 6, ..screen }, "");
+    flow.push(text, &mut out);
+    flow.end(&mut out);
+    format!("{mark} {}\n", out.trim_end().replace('\n', "\n      "))
 }
 
 /// Prints a finished text; a closed pipe is no error.
 fn print(text: &str) -> Result<()> {
     match watch::print(text) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Fault::new(Kind::Internal, format!("standard output: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Fault::new(Kind::Internal, format!("standard output: {e}")))
+        }
         _ => Ok(()),
     }
 }

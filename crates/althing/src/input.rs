@@ -40,7 +40,11 @@ pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
         Some(question) => question.to_string(),
         None if context.len() == 1 => context.remove(0).text,
         None if is_piped && !wants_stdin => read_stdin("the question", QUESTION_BYTES_MAX)?,
-        None => return Err(Fault::invalid("no question: give it as an argument, by --file or on standard input")),
+        None => {
+            return Err(Fault::invalid(
+                "no question: give it as an argument, by --file or on standard input",
+            ));
+        }
     };
     Ok(Input { question: question.trim().to_string(), context })
 }
@@ -59,7 +63,8 @@ fn read_file(path: &Path) -> Result<String> {
         std::io::ErrorKind::NotFound => Kind::NotFound,
         _ => Kind::InvalidParams,
     };
-    let file = std::fs::File::open(path).map_err(|e| Fault::new(kind(&e), format!("--file {shown}: {e}")))?;
+    let file = std::fs::File::open(path)
+        .map_err(|e| Fault::new(kind(&e), format!("--file {shown}: {e}")))?;
     read_text(file, &format!("--file {shown}"), CONTEXT_BYTES_MAX)
 }
 
@@ -98,7 +103,10 @@ mod tests {
         let (a, b) = (folder.path().join("a.md"), folder.path().join("b.md"));
         std::fs::write(&a, "Why?\n").unwrap();
         std::fs::write(&b, "because").unwrap();
-        assert_eq!(read(None, std::slice::from_ref(&a)).unwrap(), Input { question: "Why?".into(), context: vec![] });
+        assert_eq!(
+            read(None, std::slice::from_ref(&a)).unwrap(),
+            Input { question: "Why?".into(), context: vec![] }
+        );
         let both = read(Some("How?"), &[a, b]).unwrap();
         assert_eq!(both.question, "How?");
         assert_eq!(both.context[1], Quoted { name: "b.md".into(), text: "because".into() });

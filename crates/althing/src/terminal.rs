@@ -27,10 +27,12 @@ pub struct Screen {
 impl Screen {
     /// The screen behind standard output. Colours only on a terminal, and not against `NO_COLOR`.
     pub fn stdout() -> Screen {
-        let live = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let live = std::io::stdout().is_terminal()
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let columns = width.filter(|_| live).unwrap_or(COLUMNS_PLAIN).clamp(COLUMNS_MIN, COLUMNS_MAX);
+        let columns =
+            width.filter(|_| live).unwrap_or(COLUMNS_PLAIN).clamp(COLUMNS_MIN, COLUMNS_MAX);
         Screen { live, colour: live && !no_colour, columns }
     }
 
@@ -42,7 +44,11 @@ impl Screen {
 
     /// `text` in `style`, or as it is where there are no colours.
     pub fn paint(&self, style: Style, text: &str) -> String {
-        if self.colour && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_string() }
+        if self.colour && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_string()
+        }
     }
 }
 
@@ -69,7 +75,8 @@ pub fn seat_style(seat: usize) -> Style {
 pub fn heading(screen: Screen, rule: char, text: &str) -> String {
     use unicode_width::UnicodeWidthStr;
     let used = text.width() + 4;
-    let tail: String = std::iter::repeat_n(rule, screen.columns.saturating_sub(used).max(2)).collect();
+    let tail: String =
+        std::iter::repeat_n(rule, screen.columns.saturating_sub(used).max(2)).collect();
     let (lead, tail) = (screen.paint(DIM, &format!("{rule}{rule}")), screen.paint(DIM, &tail));
     format!("{lead} {} {tail}", screen.paint(BOLD, text))
 }

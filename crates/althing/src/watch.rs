@@ -37,7 +37,9 @@ impl View {
     pub fn on(&mut self, event: &Event) -> Result<String> {
         match self {
             View::Live(live) => Ok(live.on(event)),
-            View::Json => serde_json::to_string(event).map(|line| line + "\n").map_err(Fault::internal),
+            View::Json => {
+                serde_json::to_string(event).map(|line| line + "\n").map_err(Fault::internal)
+            }
             View::Quiet => Ok(quiet(event)),
         }
     }
@@ -52,7 +54,9 @@ impl View {
 
 /// The answer of a synthesis, or of a single model, and nothing else.
 fn quiet(event: &Event) -> String {
-    let What::TurnEnded { outcome: Outcome::Said(said), by } = &event.what else { return String::new() };
+    let What::TurnEnded { outcome: Outcome::Said(said), by } = &event.what else {
+        return String::new();
+    };
     match &said.parts {
         Parts::Synthesis(synthesis) => printable(&synthesis.synthesis) + "\n",
         _ if by.speech == Speech::Synthesis && said.text.is_empty() => tool_calls(said),
@@ -110,7 +114,10 @@ struct Stops {
 impl Stops {
     fn new() -> Result<Stops> {
         let listen = |kind| signal(kind).map_err(|e| Fault::internal(format!("signals: {e}")));
-        Ok(Stops { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        Ok(Stops {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
     }
 
     async fn next(&mut self) {

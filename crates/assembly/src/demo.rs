@@ -39,8 +39,16 @@ pub struct Voice {
 
 /// The voices that speak where nobody chose any, each with a stance of its own.
 pub const VOICES: &[Voice] = &[
-    Voice { name: "builder", display: "Builder (demo)", stance: "start small and finish something" },
-    Voice { name: "skeptic", display: "Skeptic (demo)", stance: "what could go wrong, and who says so" },
+    Voice {
+        name: "builder",
+        display: "Builder (demo)",
+        stance: "start small and finish something",
+    },
+    Voice {
+        name: "skeptic",
+        display: "Skeptic (demo)",
+        stance: "what could go wrong, and who says so",
+    },
     Voice { name: "scout", display: "Scout (demo)", stance: "what else there is, and for whom" },
 ];
 
@@ -51,8 +59,8 @@ pub struct Pace {
     pub word_ms: u64,
 }
 
-/// The voice `demo:<name>`. Any name will do: one that is not built in takes a stance by its letters.
-/// None where a name is empty, too long or has characters that an id may not have.
+/// The voice `demo:<name>`. Any name will do: one that is not built in takes a stance by its
+/// letters. None where a name is empty, too long or has characters that an id may not have.
 pub fn voice(name: &str, pace: Pace) -> Option<Arc<dyn Model>> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(is_plain) {

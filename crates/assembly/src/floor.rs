@@ -161,7 +161,7 @@ impl Floor {
         self.state().last_failure(seat.index)
     }
 
-    /// Ends the phase before, waits where the person wants to, and opens the method's phase `number`.
+    /// Ends the phase before, waits where the person wants to, and opens the phase `number`.
     pub async fn phase(&self, number: u32) -> Result<()> {
         let before = self.state().phase;
         if before > 0 {
@@ -192,9 +192,10 @@ impl Floor {
         if left >= needed {
             return Ok(());
         }
+        let models = if needed == 1 { "model" } else { "models" };
         let are = if left == 1 { "is" } else { "are" };
         let name = self.method.name;
-        Err(self.too_few(format!("{name} needs {needed} living models and {left} {are} left")))
+        Err(self.too_few(format!("{name} needs {needed} living {models} and {left} {are} left")))
     }
 
     /// The end of a run for want of speakers, with what happened to each of them.
@@ -331,8 +332,8 @@ impl Floor {
                 return Err(Fault::new(
                     Kind::CostLimit,
                     format!(
-                        "stopped at the cost limit: ${spent:.4} spent or under way, the next call may \
-                         cost ${expected:.4}, and max_cost is ${max:.2}"
+                        "stopped at the cost limit: ${spent:.4} spent or under way, the next call \
+                         may cost ${expected:.4}, and max_cost is ${max:.2}"
                     ),
                 ));
             }

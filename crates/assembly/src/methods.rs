@@ -1,8 +1,8 @@
 //! The discussion methods: one file and one row each. Everything that lists, checks or explains
 //! methods reads [`ALL`].
 
-mod answer;
 mod advocate;
+mod answer;
 mod brainstorm;
 mod brief;
 mod delphi;
@@ -20,19 +20,22 @@ use crate::floor::Floor;
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::BoxFuture;
 
+/// Role names with their seats, in the method's order.
+pub type Casting = Vec<(&'static str, Vec<usize>)>;
+
 /// A way to discuss.
 pub struct Method {
     pub name: &'static str,
     /// One line for a person who chooses.
     pub about: &'static str,
-    /// Fewest seats, and how many must stay alive from phase to phase.
+    /// Fewest seats, and how many must be left in every phase but the last, which only concludes.
     pub seats_min: usize,
     /// Two sides of equal size.
     pub even: bool,
     /// Names of the phases, in order.
     pub phases: &'static [&'static str],
     /// The role names of this method in order, and who has which of `seats` when nobody says.
-    pub roles: fn(seats: usize) -> Vec<(&'static str, Vec<usize>)>,
+    pub roles: fn(seats: usize) -> Casting,
     /// Calls of a whole run, for an estimate.
     pub calls: fn(seats: usize, turns: usize) -> usize,
     pub run: for<'a> fn(&'a Floor) -> BoxFuture<'a, Result<()>>,
@@ -90,8 +93,8 @@ impl Method {
         (self.roles)(seats).into_iter().map(|(role, seats)| (role.to_string(), seats)).collect()
     }
 
-    /// Checks roles a person chose: this method's names, and every seat in exactly one role. None at
-    /// all are the default ones.
+    /// Checks roles a person chose: this method's names, and every seat in exactly one role. No
+    /// roles at all are the default ones.
     pub fn check_roles(&self, roles: &Roles, seats: usize) -> Result<()> {
         if roles.is_empty() {
             return Ok(());

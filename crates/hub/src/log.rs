@@ -134,10 +134,12 @@ impl RunLog {
         }
         // A clock set back must not put an event before its cause.
         let at_ms = events.last().map_or(0, |last| last.at_ms).max((self.clock)());
-        let is_over = matches!(what, What::RunEnded { .. });
+        let is_end = matches!(what, What::RunEnded { .. });
         let event = Event { seq: events.len() as u64, run: self.run.clone(), at_ms, what };
         events.push(event.clone());
-        self.head.send_replace(Head { events: events.len() as u64, is_over });
+        self.head.send_modify(|head| {
+            *head = Head { events: events.len() as u64, is_over: head.is_over || is_end };
+        });
         Ok(Some(room.append(event, &self.loss)))
     }
 

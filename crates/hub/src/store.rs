@@ -105,7 +105,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| self.with_standing(row)).collect())
     }
 
-    /// The run of this name. The start of a name is enough where it fits only one, and so is `last`.
+    /// The run of this name. The start of a name is enough where it fits only one; so is `last`.
     pub async fn run(&self, name: &str) -> Result<RunRow> {
         let name = name.to_string();
         self.read(move |db| rows::run(db, &name)).await.map(|row| self.with_standing(row))

@@ -20,15 +20,25 @@ use tokio::time::Instant;
 const SHAPE: [usize; 10] = [3, 3, 1, 1, 1, 1, 1, 1, 3, 1];
 
 pub fn measure(size: Size) {
-    say("\n== own overhead of a standard discussion, 3 models, 16 calls, 10 of them on the critical path");
-    say("latency ms | critical path ms | bare client ms | discussion ms | over critical path ms | over bare client ms");
+    say(
+        "\n== own overhead of a standard discussion, 3 models, 16 calls, 10 of them on the critical path",
+    );
+    say(
+        "latency ms | critical path ms | bare client ms | discussion ms | over critical path ms | over bare client ms",
+    );
     for latency in [0, 50] {
         let upstream = Upstream::start(Options::default().latency(Duration::from_millis(latency)));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let (bare, ours) = runtime.block_on(compare(&upstream, size.runs.min(if latency > 0 { 10 } else { size.runs })));
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let (bare, ours) = runtime
+            .block_on(compare(&upstream, size.runs.min(if latency > 0 { 10 } else { size.runs })));
         let path = latency as f64 * SHAPE.len() as f64;
         let ((bare, _), (ours, _)) = (median_and_min(bare), median_and_min(ours));
-        say(&format!("{latency:10} | {path:16.0} | {bare:14.1} | {ours:13.1} | {:21.1} | {:19.1}", ours - path, ours - bare));
+        say(&format!(
+            "{latency:10} | {path:16.0} | {bare:14.1} | {ours:13.1} | {:21.1} | {:19.1}",
+            ours - path,
+            ours - bare
+        ));
     }
 }
 
@@ -73,7 +83,8 @@ async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
 /// The same calls in the same shape, with nothing around them.
 async fn calls(model: &dyn Model) {
     for width in SHAPE {
-        let at_once = (0..width).map(|_| Answer::collect(model.speak(Ask::new("Be brief.", "Hello?"))));
+        let at_once =
+            (0..width).map(|_| Answer::collect(model.speak(Ask::new("Be brief.", "Hello?"))));
         for answer in futures_util::future::join_all(at_once).await {
             answer.expect("an answer");
         }

@@ -15,7 +15,8 @@ pub struct Size {
 
 fn main() {
     let is_bench = std::env::args().any(|arg| arg == "--bench");
-    let size = if is_bench { Size { runs: 30, megabytes: 64 } } else { Size { runs: 2, megabytes: 1 } };
+    let size =
+        if is_bench { Size { runs: 30, megabytes: 64 } } else { Size { runs: 2, megabytes: 1 } };
     say(&format!("sizes: {} runs, {} MB", size.runs, size.megabytes));
     discussion::measure(size);
     process::measure(size);

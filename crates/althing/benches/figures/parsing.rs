@@ -12,10 +12,26 @@ pub fn measure(size: Size) {
     say("\n== stream parsing, 16 KiB per read");
     say("dialect    | bare line splitter MB/s | deltas MB/s | ratio");
     let cases: [(&Dialect, fn(usize) -> String); 4] = [
-        (&openai::OPENAI, |n| format!("data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word{n} \"}},\"finish_reason\":null}}]}}\n\n")),
-        (&anthropic::ANTHROPIC, |n| format!("event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"word{n} \"}}}}\n\n")),
-        (&gemini::GEMINI, |n| format!("data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"word{n} \"}}],\"role\":\"model\"}},\"index\":0}}],\"usageMetadata\":{{\"promptTokenCount\":5,\"candidatesTokenCount\":{n}}}}}\r\n\r\n")),
-        (&ollama::OLLAMA, |n| format!("{{\"model\":\"m\",\"created_at\":\"2026-01-01T00:00:00Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"word{n} \"}},\"done\":false}}\n")),
+        (&openai::OPENAI, |n| {
+            format!(
+                "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word{n} \"}},\"finish_reason\":null}}]}}\n\n"
+            )
+        }),
+        (&anthropic::ANTHROPIC, |n| {
+            format!(
+                "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"word{n} \"}}}}\n\n"
+            )
+        }),
+        (&gemini::GEMINI, |n| {
+            format!(
+                "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"word{n} \"}}],\"role\":\"model\"}},\"index\":0}}],\"usageMetadata\":{{\"promptTokenCount\":5,\"candidatesTokenCount\":{n}}}}}\r\n\r\n"
+            )
+        }),
+        (&ollama::OLLAMA, |n| {
+            format!(
+                "{{\"model\":\"m\",\"created_at\":\"2026-01-01T00:00:00Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"word{n} \"}},\"done\":false}}\n"
+            )
+        }),
     ];
     for (dialect, line) in cases {
         let mut bytes = String::new();
@@ -38,10 +54,16 @@ fn rate(bytes: &str, work: impl Fn() -> usize) -> f64 {
 }
 
 fn split(bytes: &[u8]) -> usize {
-    bytes.chunks(READ_BYTES).map(|chunk| chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count()).sum()
+    bytes
+        .chunks(READ_BYTES)
+        .map(|chunk| chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count())
+        .sum()
 }
 
 fn read(dialect: &Dialect, bytes: &[u8]) -> usize {
     let mut reader = (dialect.reader)(true);
-    bytes.chunks(READ_BYTES).map(|chunk| reader.feed(chunk).into_iter().filter(Result::is_ok).count()).sum()
+    bytes
+        .chunks(READ_BYTES)
+        .map(|chunk| reader.feed(chunk).into_iter().filter(Result::is_ok).count())
+        .sum()
 }

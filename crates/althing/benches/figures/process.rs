@@ -45,17 +45,22 @@ fn cold_start(size: Size) {
         child.expect("spawned").wait().expect("it ends");
     }
     let ((ours, best), (reference, _)) = (median_and_min(ours), median_and_min(reference));
-    say(&format!("althing: median {ours:.1} ms, best {best:.1} ms; a process that does nothing: median {reference:.1} ms; ratio {:.1}", ours / reference));
+    say(&format!(
+        "althing: median {ours:.1} ms, best {best:.1} ms; a process that does nothing: median {reference:.1} ms; ratio {:.1}",
+        ours / reference
+    ));
 }
 
 fn memory() {
     say("\n== memory: peak of the resident set over a standard discussion of 3 models");
-    let upstream = Upstream::start(Options::default().latency(Duration::from_millis(20)).chunks(50));
+    let upstream =
+        Upstream::start(Options::default().latency(Duration::from_millis(20)).chunks(50));
     let home = tempfile::tempdir().expect("a folder");
     let mut child = althing(&upstream, home.path());
     let mut peak_kb = 0;
     while child.try_wait().expect("a child").is_none() {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kb = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
         peak_kb = peak_kb.max(kb.unwrap_or(0));

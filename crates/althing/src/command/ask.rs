@@ -77,7 +77,12 @@ fn method(args: &args::Ask, config: &Config, names: &[String]) -> Result<&'stati
     }
 }
 
-async fn seat(names: &[String], method: &Method, config: &Config, gateway: &Gateway) -> Result<Lineup> {
+async fn seat(
+    names: &[String],
+    method: &Method,
+    config: &Config,
+    gateway: &Gateway,
+) -> Result<Lineup> {
     if names.is_empty() {
         let found = discover::discover(config, gateway, PATIENCE).await;
         return Ok(lineup::choose_for(&found, method, config));
@@ -119,7 +124,12 @@ fn request(
         max_cost_usd: Some(args.max_cost.unwrap_or(*config.max_cost_usd)),
         estimate_usd: estimate.usd,
         continues: args.continues.clone(),
-        tools: args.tools.as_deref().map(|path| tools(path, seats)).transpose()?.unwrap_or_default(),
+        tools: args
+            .tools
+            .as_deref()
+            .map(|path| tools(path, seats))
+            .transpose()?
+            .unwrap_or_default(),
         stream: !args.no_stream,
     })
 }
@@ -135,5 +145,6 @@ fn tools(path: &Path, seats: usize) -> Result<Vec<Tool>> {
         return Err(wrong(format!("more than {TOOLS_BYTES_MAX} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-    serde_json::from_str(&text).map_err(|e| wrong(format!("want a list of {{name, description, parameters}}: {e}")))
+    serde_json::from_str(&text)
+        .map_err(|e| wrong(format!("want a list of {{name, description, parameters}}: {e}")))
 }

@@ -13,9 +13,13 @@ pub fn config(args: args::Config) -> Result<()> {
         return print(&format!("Wrote {}\n", desk.config.file.display()));
     }
     desk.warn();
-    let exists = if desk.config.file.exists() { "" } else { " (does not exist; althing config --init writes it)" };
+    let exists = if desk.config.file.exists() {
+        ""
+    } else {
+        " (does not exist; althing config --init writes it)"
+    };
     let head = format!("{}{exists}\n\n", desk.config.file.display());
     let rows = desk.config.rows().into_iter().map(|row| vec![row.key, row.value, row.source]);
     let titles = vec!["KEY".into(), "VALUE".into(), "SOURCE".into()];
-    print(&(head + &table(desk.screen, &[titles].into_iter().chain(rows).collect::<Vec<_>>())))
+    print(&(head + &table(&[titles].into_iter().chain(rows).collect::<Vec<_>>())))
 }

@@ -1,6 +1,7 @@
 //! `doctor`: what was looked for, what is there, and what to do next.
 
 use super::{Desk, print};
+use crate::terminal::flow::Flow;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
 use althing_gateway::PROVIDERS;
 use althing_hub::discover::{self, FoundProvider, State};
@@ -29,7 +30,9 @@ pub async fn examine() -> Result<()> {
         examine_provider(provider, &mut report);
     }
     // What has no key and no address is not in the configuration at all.
-    for row in PROVIDERS.iter().filter(|row| !found.providers.iter().any(|p| p.configured.endpoint.provider.name == row.name)) {
+    for row in PROVIDERS.iter().filter(|row| {
+        !found.providers.iter().any(|p| p.configured.endpoint.provider.name == row.name)
+    }) {
         let hint = match row.key_env.first() {
             Some(variable) if row.needs_key => format!("no key; set {variable}"),
             _ => format!("no address; set {}_BASE_URL", row.env_prefix),
@@ -81,7 +84,9 @@ fn examine_provider(provider: &FoundProvider, report: &mut Report) {
     };
     let (mark, text) = match &provider.state {
         State::Reachable => (Mark::Good, format!("{count} at {}", endpoint.base_url)),
-        State::Unreachable(fault) if provider.configured.explicit => (Mark::Bad, fault.message.clone()),
+        State::Unreachable(fault) if provider.configured.explicit => {
+            (Mark::Bad, fault.message.clone())
+        }
         State::Unreachable(_) => (Mark::Off, format!("nothing at {}", endpoint.base_url)),
         State::Stranger => (Mark::Off, format!("another program answers at {}", endpoint.base_url)),
         State::NotProbed => (Mark::Off, "not asked".into()),
@@ -108,10 +113,16 @@ impl Report {
         };
         let text = one_line(text, 300);
         let text = if matches!(mark, Mark::Bad) { self.screen.paint(WARN, &text) } else { text };
-        self.text.push_str(&format!("  {} {:<14} {text}\n", self.screen.paint(style, sign), one_line(name, 40)));
+        self.text.push_str(&format!(
+            "  {} {:<14} {text}\n",
+            self.screen.paint(style, sign),
+            one_line(name, 40)
+        ));
     }
 
     fn plain(&mut self, text: &str) {
-        self.text.push_str(&format!("  {}\n", one_line(text, 500)));
+        let mut flow = Flow::new(self.screen, "  ");
+        flow.push(text, &mut self.text);
+        flow.end(&mut self.text);
     }
 }

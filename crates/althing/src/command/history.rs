@@ -2,7 +2,7 @@
 
 use super::{Desk, print};
 use crate::args;
-use crate::terminal::table::table;
+use crate::terminal::table::cut_table;
 use crate::watch::View;
 use althing_hub::config::Choice;
 use althing_hub::export::{self, Format};
@@ -20,14 +20,16 @@ pub async fn list(args: args::History) -> Result<()> {
     let runs = desk.store()?.runs(args.limit).await?;
     if args.json {
         let lines: Result<Vec<String>, _> = runs.iter().map(serde_json::to_string).collect();
-        return print(&(lines.map_err(Fault::internal)?.join("\n") + if runs.is_empty() { "" } else { "\n" }));
+        return print(
+            &(lines.map_err(Fault::internal)?.join("\n") + if runs.is_empty() { "" } else { "\n" }),
+        );
     }
     if runs.is_empty() {
         return print("No runs yet. Begin with: althing ask \"…\"\n");
     }
     let head = ["RUN", "WHEN", "METHOD", "STATE", "COST", "QUESTION"].map(String::from).to_vec();
     let rows: Vec<Vec<String>> = [head].into_iter().chain(runs.iter().map(row)).collect();
-    print(&table(desk.screen, &rows))
+    print(&cut_table(desk.screen, &rows))
 }
 
 fn row(run: &RunRow) -> Vec<String> {
@@ -42,7 +44,14 @@ fn row(run: &RunRow) -> Vec<String> {
         (cost, _) => format!("over ${cost:.4}"),
     };
     let mark = if run.demo { " (demo)" } else { "" };
-    vec![run.id.clone(), ago(run.started_at_ms), format!("{}{mark}", run.method), state, cost, one_line(&run.question, QUESTION_CHARS)]
+    vec![
+        run.id.clone(),
+        ago(run.started_at_ms),
+        format!("{}{mark}", run.method),
+        state,
+        cost,
+        one_line(&run.question, QUESTION_CHARS),
+    ]
 }
 
 fn state_of(standing: Standing) -> &'static str {
@@ -95,7 +104,8 @@ pub async fn export(args: args::Export) -> Result<()> {
 /// Writes beside the target and moves it there, so that no half file is ever seen.
 fn write(path: &Path, text: &str) -> Result<()> {
     let fail = |e: std::io::Error| Fault::invalid(format!("--output {}: {e}", path.display()));
-    let mut name = path.file_name().ok_or_else(|| Fault::invalid("--output: not a file"))?.to_os_string();
+    let mut name =
+        path.file_name().ok_or_else(|| Fault::invalid("--output: not a file"))?.to_os_string();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
     let written = std::fs::File::create(&part)

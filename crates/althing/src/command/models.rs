@@ -21,20 +21,33 @@ pub async fn list(args: args::Models) -> Result<()> {
     }
     let limit = if args.all { usize::MAX } else { SHOWN };
     let head = ["MODEL", "NAME", "FROM"].map(String::from).to_vec();
-    let models = found.providers.iter().flat_map(|provider| provider.models.iter().take(limit).map(move |model| row(provider, model)));
-    let voices = demo::VOICES.iter().map(|voice| vec![format!("demo:{}", voice.name), voice.display.into(), "built in: scripted, not a model".into()]);
+    let models = found.providers.iter().flat_map(|provider| {
+        provider.models.iter().take(limit).map(move |model| row(provider, model))
+    });
+    let voices = demo::VOICES.iter().map(|voice| {
+        vec![
+            format!("demo:{}", voice.name),
+            voice.display.into(),
+            "built in: scripted, not a model".into(),
+        ]
+    });
     let rows: Vec<Vec<String>> = [head].into_iter().chain(models).chain(voices).collect();
-    let notes: Vec<String> = found.providers.iter().filter_map(|provider| note(provider, limit)).collect();
+    let notes: Vec<String> =
+        found.providers.iter().filter_map(|provider| note(provider, limit)).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
     let notes: String = notes.iter().map(|note| format!("{}\n", one_line(note, 300))).collect();
-    print(&format!("{}{gap}{notes}", table(desk.screen, &rows)))
+    print(&format!("{}{gap}{notes}", table(&rows)))
 }
 
 fn row(provider: &FoundProvider, model: &FoundModel) -> Vec<String> {
     let from = match (model.source, &provider.state) {
         (ModelSource::Listed, _) => provider.configured.endpoint.who(),
-        (ModelSource::Configured, State::Reachable) => format!("{}, your list", provider.configured.endpoint.who()),
-        (ModelSource::Configured, _) => format!("{}, your list, not checked", provider.configured.endpoint.who()),
+        (ModelSource::Configured, State::Reachable) => {
+            format!("{}, your list", provider.configured.endpoint.who())
+        }
+        (ModelSource::Configured, _) => {
+            format!("{}, your list, not checked", provider.configured.endpoint.who())
+        }
     };
     vec![model.id.clone(), model.display.clone(), from]
 }
@@ -48,7 +61,9 @@ fn note(provider: &FoundProvider, limit: usize) -> Option<String> {
         State::Unreachable(fault) => Some(format!("{who}: {}", fault.message)),
         State::Stranger => Some(format!("{who}: another program answers there")),
         State::NotProbed => Some(format!("{who}: not asked")),
-        State::Reachable if provider.models.is_empty() => Some(format!("{who}: it has no chat model")),
+        State::Reachable if provider.models.is_empty() => {
+            Some(format!("{who}: it has no chat model"))
+        }
         State::Reachable => {
             let more = provider.models.len().saturating_sub(limit);
             (more > 0).then(|| format!("{who}: {more} more; --all shows them"))

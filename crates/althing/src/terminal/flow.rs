@@ -28,7 +28,18 @@ impl Flow {
     pub fn new(screen: Screen, margin: &str) -> Flow {
         let columns = screen.columns.saturating_sub(margin.width()).max(10);
         let margin = margin.to_string();
-        Flow { screen, margin, columns, column: None, hang: 0, blanks: 0, word: String::new(), bold: false, bold_line: false, is_heading_open: false }
+        Flow {
+            screen,
+            margin,
+            columns,
+            column: None,
+            hang: 0,
+            blanks: 0,
+            word: String::new(),
+            bold: false,
+            bold_line: false,
+            is_heading_open: false,
+        }
     }
 
     /// Takes in more text and writes what can be written.
@@ -91,7 +102,9 @@ impl Flow {
         out.push_str(&self.margin);
         out.push_str(&" ".repeat(lead));
         let is_bullet = matches!(first, "-" | "*" | "+" | "•")
-            || (first.ends_with(['.', ')']) && first.len() <= 4 && first.starts_with(|c: char| c.is_ascii_digit()));
+            || (first.ends_with(['.', ')'])
+                && first.len() <= 4
+                && first.starts_with(|c: char| c.is_ascii_digit()));
         self.hang = lead + if is_bullet { first.width() + 1 } else { 0 };
         (self.column, self.blanks) = (Some(lead), 0);
     }
@@ -148,7 +161,11 @@ impl Flow {
 
     fn set_bold(&mut self, bold: bool, out: &mut String) {
         if self.bold != bold && self.screen.colour {
-            out.push_str(&if bold { BOLD.render().to_string() } else { BOLD.render_reset().to_string() });
+            out.push_str(&if bold {
+                BOLD.render().to_string()
+            } else {
+                BOLD.render_reset().to_string()
+            });
         }
         self.bold = bold;
     }

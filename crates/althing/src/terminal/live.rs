@@ -47,7 +47,15 @@ struct Voice {
 impl Live {
     pub fn new(screen: Screen) -> Live {
         let (status, turns) = (Status::default(), BTreeMap::new());
-        Live { screen, status, run: String::new(), opening: None, turns, page: None, waiting: vec![] }
+        Live {
+            screen,
+            status,
+            run: String::new(),
+            opening: None,
+            turns,
+            page: None,
+            waiting: vec![],
+        }
     }
 
     /// What to print for an event.
@@ -69,7 +77,9 @@ impl Live {
             }
             What::PhaseEnded { .. } => {}
             What::PauseStarted { phase, timeout_ms } => self.pause(*phase, *timeout_ms, &mut out),
-            What::PauseEnded { timed_out: true, .. } => self.line("Nobody answered; going on.", &mut out),
+            What::PauseEnded { timed_out: true, .. } => {
+                self.line("Nobody answered; going on.", &mut out)
+            }
             What::PauseEnded { .. } => {}
             What::TurnStarted(turn) => self.ask(turn, event.at_ms),
             What::TurnNoted { turn, note } => self.note(*turn, note, &mut out),
@@ -109,7 +119,14 @@ impl Live {
     }
 
     fn ask(&mut self, turn: &Turn, asked_at_ms: u64) {
-        let voice = Voice { turn: turn.clone(), asked_at_ms, note: None, kept: String::new(), is_begun: false, outcome: None };
+        let voice = Voice {
+            turn: turn.clone(),
+            asked_at_ms,
+            note: None,
+            kept: String::new(),
+            is_begun: false,
+            outcome: None,
+        };
         self.turns.insert(turn.turn, voice);
     }
 
@@ -120,7 +137,8 @@ impl Live {
             Note::Retrying(retry) => {
                 let wait = Duration::from_millis(retry.wait_ms).as_secs_f32();
                 let text = format!("{}, trying again in {wait:.1} s", retry.message);
-                let name = self.turns.get(&turn).map(|voice| voice.turn.name.clone()).unwrap_or_default();
+                let name =
+                    self.turns.get(&turn).map(|voice| voice.turn.name.clone()).unwrap_or_default();
                 if !self.screen.live && !self.is_plain() {
                     self.line(&format!("{name}: {text}"), out);
                 }
@@ -163,7 +181,8 @@ impl Live {
             _ => "  ",
         };
         let relabel = (voice.turn.speech == Speech::Synthesis).then(|| Relabel::new(screen.colour));
-        self.page = Some(Page { turn, flow: Flow::new(Screen { columns, ..screen }, margin), relabel });
+        self.page =
+            Some(Page { turn, flow: Flow::new(Screen { columns, ..screen }, margin), relabel });
     }
 
     fn write_kept(&mut self, turn: u32, out: &mut String) {
@@ -179,7 +198,9 @@ impl Live {
     fn finish(&mut self, by: &Turn, outcome: &Outcome, out: &mut String) {
         let Some(voice) = self.turns.get_mut(&by.turn) else { return };
         voice.outcome = Some(outcome.clone());
-        if !voice.is_begun && let Outcome::Said(said) = outcome {
+        if !voice.is_begun
+            && let Outcome::Said(said) = outcome
+        {
             voice.kept.clone_from(&said.text);
         }
         match &self.page {
@@ -193,7 +214,9 @@ impl Live {
 
     /// Shows a finished turn to its end.
     fn show_end(&mut self, turn: u32, out: &mut String) {
-        let Some(outcome) = self.turns.get(&turn).and_then(|voice| voice.outcome.clone()) else { return };
+        let Some(outcome) = self.turns.get(&turn).and_then(|voice| voice.outcome.clone()) else {
+            return;
+        };
         match outcome {
             Outcome::Said(said) => {
                 if self.page.is_none() {
@@ -219,7 +242,8 @@ impl Live {
         for turn in std::mem::take(&mut self.waiting) {
             self.show_end(turn, out);
         }
-        let speaking = self.turns.iter().find(|(_, voice)| voice.outcome.is_none() && !voice.kept.is_empty());
+        let speaking =
+            self.turns.iter().find(|(_, voice)| voice.outcome.is_none() && !voice.kept.is_empty());
         if let Some(turn) = speaking.map(|(turn, _)| *turn).filter(|_| self.screen.live) {
             self.give_page(turn, out);
             self.write_kept(turn, out);
@@ -248,7 +272,10 @@ impl Live {
     fn interrupt(&mut self, turn: u32, out: &mut String) {
         self.leave_page(out);
         if let Some(voice) = self.turns.remove(&turn) {
-            self.line(&format!("{} was interrupted here; the turn is asked once more.", voice.turn.name), out);
+            self.line(
+                &format!("{} was interrupted here; the turn is asked once more.", voice.turn.name),
+                out,
+            );
         }
         self.next_page(out);
     }
@@ -259,16 +286,24 @@ impl Live {
     }
 
     fn line(&self, text: &str, out: &mut String) {
-        out.push_str(&format!("\n{}\n", self.screen.paint(DIM, &althing_stdx::text::one_line(text, 400))));
+        out.push_str(&format!(
+            "\n{}\n",
+            self.screen.paint(DIM, &althing_stdx::text::one_line(text, 400))
+        ));
     }
 }
 
 impl Voice {
     fn head(&self, screen: Screen) -> String {
-        let name = screen.paint(seat_style(self.turn.seat), &althing_stdx::text::one_line(&self.turn.name, 80));
+        let name = screen
+            .paint(seat_style(self.turn.seat), &althing_stdx::text::one_line(&self.turn.name, 80));
         let role = [self.turn.role.as_deref(), self.turn.round.as_deref()];
         let role = role.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        if role.is_empty() { name } else { format!("{name} {}", screen.paint(DIM, &format!("({role})"))) }
+        if role.is_empty() {
+            name
+        } else {
+            format!("{name} {}", screen.paint(DIM, &format!("({role})")))
+        }
     }
 
     fn waiting(&self, now_ms: u64) -> Waiting {

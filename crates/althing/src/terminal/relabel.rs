@@ -90,14 +90,17 @@ impl Relabel {
     }
 
     fn may_become_label(&self, c: char) -> bool {
-        let fits = c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, ' ' | '_' | '*' | '#');
+        let fits =
+            c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, ' ' | '_' | '*' | '#');
         fits && self.held.chars().count() <= LABEL_CHARS_MAX
     }
 
     fn head(&mut self, label: &str) -> String {
-        let known = NAMES.iter().find(|(name, _)| *name == label).map(|(_, shown)| shown.to_string());
+        let known =
+            NAMES.iter().find(|(name, _)| *name == label).map(|(_, shown)| shown.to_string());
         let title = known.unwrap_or_else(|| sentence_case(&label.replace('_', " ")));
-        let gap = if std::mem::take(&mut self.is_first) || self.empty_lines > 0 { "" } else { "\n" };
+        let gap =
+            if std::mem::take(&mut self.is_first) || self.empty_lines > 0 { "" } else { "\n" };
         self.empty_lines = 0;
         self.after_head = true;
         if self.colour { format!("{gap}**{title}**\n") } else { format!("{gap}{title}:\n") }
@@ -119,7 +122,8 @@ mod tests {
         for size in [1, 3, 1000] {
             let mut relabel = Relabel::new(false);
             let chars: Vec<char> = text.chars().collect();
-            let pieces = chars.chunks(size).map(|piece| relabel.push(&piece.iter().collect::<String>()));
+            let pieces =
+                chars.chunks(size).map(|piece| relabel.push(&piece.iter().collect::<String>()));
             let shown: String = pieces.collect();
             assert_eq!(shown + &relabel.release(), want, "in pieces of {size}");
         }
@@ -129,7 +133,10 @@ mod tests {
     fn labels_become_headings_and_prose_stays() {
         check("CONSENSUS: YES\nAGREED: a\nmore: b", "Consensus:\nYES\n\nThey agree:\na\nmore: b");
         check("**AGREED:** a **b** c", "They agree:\na **b** c");
-        check("CONSENSUS: NO\n\nAGREED:\n\n- a\n\n\n- b", "Consensus:\nNO\n\nThey agree:\n\n- a\n\n- b");
+        check(
+            "CONSENSUS: NO\n\nAGREED:\n\n- a\n\n\n- b",
+            "Consensus:\nNO\n\nThey agree:\n\n- a\n\n- b",
+        );
         check("AGREED:\n- a", "They agree:\n- a");
         check("OPEN_QUESTIONS: why", "Open questions:\nwhy");
         check("API design: do it", "API design: do it");

@@ -3,13 +3,26 @@
 use super::Screen;
 use unicode_width::UnicodeWidthStr;
 
-/// Rows under each other; the last column is cut at the right edge on a live screen. Cells are
-/// made printable and one line each.
-pub fn table(screen: Screen, rows: &[Vec<String>]) -> String {
-    let cells: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| althing_stdx::text::one_line(cell, 400)).collect()).collect();
+/// Rows under each other. Cells are made printable and one line each.
+pub fn table(rows: &[Vec<String>]) -> String {
+    lines(rows, usize::MAX)
+}
+
+/// As [`table`], with what does not fit a live screen cut at its right edge: for a last column of
+/// which the beginning tells enough.
+pub fn cut_table(screen: Screen, rows: &[Vec<String>]) -> String {
+    lines(rows, if screen.live { screen.columns } else { usize::MAX })
+}
+
+fn lines(rows: &[Vec<String>], columns_max: usize) -> String {
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| althing_stdx::text::one_line(cell, 400)).collect())
+        .collect();
     let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0);
+    let width = |column: usize| {
+        cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in &cells {
@@ -20,7 +33,7 @@ pub fn table(screen: Screen, rows: &[Vec<String>]) -> String {
                 line.push_str(&" ".repeat(widths[column] - cell.width() + 2));
             }
         }
-        out.push_str(cut(line.trim_end(), if screen.live { screen.columns } else { usize::MAX }));
+        out.push_str(cut(line.trim_end(), columns_max));
         out.push('\n');
     }
     out
@@ -41,8 +54,14 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_the_last_is_cut() {
-        let rows = [vec!["a".into(), "東京".into(), "x\ny".into()], vec!["bbb".into(), "c".into(), "z".repeat(60)]];
+        let rows = [
+            vec!["a".into(), "東京".into(), "x\ny".into()],
+            vec!["bbb".into(), "c".into(), "z".repeat(60)],
+        ];
         let narrow = Screen { live: true, colour: false, columns: 20 };
-        assert_eq!(table(narrow, &rows), format!("a    東京  x y\nbbb  c     {}\n", "z".repeat(9)));
+        assert_eq!(
+            cut_table(narrow, &rows),
+            format!("a    東京  x y\nbbb  c     {}\n", "z".repeat(9))
+        );
     }
 }

@@ -10,7 +10,11 @@ const QUESTION: &str = "Should a team of three start with a monolith?";
 fn a_fresh_machine_hears_the_demo_voices() {
     let home = Home::new();
     let done = home.run(&["ask", QUESTION]);
-    done.ends(0).says("1/5 Independent Answers").says("5/5 Synthesis").says("(demo)").says("Consensus");
+    done.ends(0)
+        .says("1/5 Independent Answers")
+        .says("5/5 Synthesis")
+        .says("(demo)")
+        .says("Consensus");
     done.warns("demo").warns("OPENAI_API_KEY");
     assert!(!done.out.contains('\x1b'), "no colours into a pipe");
 }
@@ -21,7 +25,8 @@ fn every_method_ends_on_a_fresh_machine() {
     for method in althing_assembly::ALL {
         let done = home.run(&["ask", "--method", method.name, "--json", QUESTION]);
         let events = done.ends(0).events();
-        let Some(What::RunEnded { ending: Ending::Completed, .. }) = events.last().map(|e| &e.what) else {
+        let Some(What::RunEnded { ending: Ending::Completed, .. }) = events.last().map(|e| &e.what)
+        else {
             panic!("{} did not complete", method.name);
         };
         let started = events.iter().filter(|e| matches!(e.what, What::PhaseStarted { .. })).count();
@@ -34,7 +39,9 @@ fn two_questions_share_no_sentence() {
     let sentences = |question: &str| -> Vec<String> {
         let done = Home::new().run(&["ask", question, "--json"]);
         let said = done.ends(0).events().into_iter().filter_map(|event| match event.what {
-            What::TurnEnded { outcome: althing_assembly::event::Outcome::Said(said), .. } => Some(said.text),
+            What::TurnEnded { outcome: althing_assembly::event::Outcome::Said(said), .. } => {
+                Some(said.text)
+            }
             _ => None,
         });
         let text = said.collect::<Vec<_>>().join("\n");
@@ -59,14 +66,20 @@ fn each_dialect_holds_a_discussion() {
         .set("OLLAMA_BASE_URL", &upstream.url());
     for flag in ["--json", "--no-stream"] {
         let models = "openai:ada,anthropic:bob,google:cyd,ollama:dan";
-        home.run(&["ask", QUESTION, "--models", models, "--json", flag]).ends(if flag == "--json" { 2 } else { 0 });
+        home.run(&["ask", QUESTION, "--models", models, "--json", flag])
+            .ends(if flag == "--json" { 2 } else { 0 });
     }
-    home.run(&["ask", QUESTION, "--models", "openai:ada,anthropic:bob,google:cyd,ollama:dan"]).ends(0);
+    home.run(&["ask", QUESTION, "--models", "openai:ada,anthropic:bob,google:cyd,ollama:dan"])
+        .ends(0);
     let seen = upstream.requests();
     for dialect in Dialect::ALL {
-        let chats = seen.iter().filter(|s| s.route == althing_testkit::upstream::Route::Chat(dialect));
+        let chats =
+            seen.iter().filter(|s| s.route == althing_testkit::upstream::Route::Chat(dialect));
         let (streamed, whole): (Vec<_>, Vec<_>) = chats.partition(|s| s.stream);
-        assert!(!streamed.is_empty() && !whole.is_empty(), "{dialect:?} was not asked in both ways");
+        assert!(
+            !streamed.is_empty() && !whole.is_empty(),
+            "{dialect:?} was not asked in both ways"
+        );
     }
 }
 
@@ -78,8 +91,15 @@ fn one_model_is_a_plain_answer() {
     assert_eq!(done.ends(0).out, "Just this.\nAnd that.\n");
     assert_eq!(done.err, "");
     let body = &upstream.requests()[0].body;
-    assert_eq!(body["messages"], serde_json::json!([{"role": "user", "content": "Hello?"}]), "the question as it was typed");
-    assert_eq!(home.run(&["ask", "Hello?", "-q", "--models", "openai:ada"]).ends(0).out, "Just this.\nAnd that.\n");
+    assert_eq!(
+        body["messages"],
+        serde_json::json!([{"role": "user", "content": "Hello?"}]),
+        "the question as it was typed"
+    );
+    assert_eq!(
+        home.run(&["ask", "Hello?", "-q", "--models", "openai:ada"]).ends(0).out,
+        "Just this.\nAnd that.\n"
+    );
     home.run(&["history"]).ends(0).says("Hello?").says("answer");
 }
 
@@ -91,16 +111,24 @@ fn a_tool_call_is_printed_and_not_executed() {
     std::fs::write(home.path().join("tools.json"), tools).unwrap();
     let done = home.run(&["ask", "Look it up", "--models", "openai:ada", "--tools", "tools.json"]);
     done.ends(0).says(r#""name":"look_up""#).says(r#""arguments":"#);
-    home.run(&["ask", "q", "--models", THREE, "--tools", "tools.json"]).ends(2).warns("--tools: goes with exactly one model");
+    home.run(&["ask", "q", "--models", THREE, "--tools", "tools.json"])
+        .ends(2)
+        .warns("--tools: goes with exactly one model");
     std::fs::write(home.path().join("tools.json"), "{}").unwrap();
-    home.run(&["ask", "q", "--models", "openai:ada", "--tools", "tools.json"]).ends(2).warns("want a list");
+    home.run(&["ask", "q", "--models", "openai:ada", "--tools", "tools.json"])
+        .ends(2)
+        .warns("want a list");
 }
 
 #[test]
 fn quiet_prints_only_the_synthesis() {
     let upstream = Upstream::start(Options::default().text(|seen| {
         let is_last = seen.prompt().contains("Write down what this table came to");
-        if is_last { "CONSENSUS: YES\nSYNTHESIS: Begin with one.".into() } else { "POSITION: x\nCONFIDENCE: HIGH 80".into() }
+        if is_last {
+            "CONSENSUS: YES\nSYNTHESIS: Begin with one.".into()
+        } else {
+            "POSITION: x\nCONFIDENCE: HIGH 80".into()
+        }
     }));
     let done = Home::with(&upstream).run(&["ask", QUESTION, "--models", THREE, "--quiet"]);
     assert_eq!(done.ends(0).out, "Begin with one.\n");
@@ -117,10 +145,20 @@ fn the_question_comes_from_argument_stdin_or_file() {
     home.run(&["ask", "--file", "q.txt", "--models", "openai:ada"]).ends(0);
     home.run(&["ask", "argument", "--file", "q.txt", "--models", "openai:ada"]).ends(0);
     let prompts: Vec<String> = upstream.requests().iter().map(|seen| seen.prompt()).collect();
-    assert!(prompts[0].contains("from a pipe") && prompts[1].contains("from a dash") && prompts[2].contains("from a file"));
-    assert!(prompts[3].contains("argument") && prompts[3].contains("from the file q.txt]\nfrom a file"), "{}", prompts[3]);
+    assert!(
+        prompts[0].contains("from a pipe")
+            && prompts[1].contains("from a dash")
+            && prompts[2].contains("from a file")
+    );
+    assert!(
+        prompts[3].contains("argument") && prompts[3].contains("from the file q.txt]\nfrom a file"),
+        "{}",
+        prompts[3]
+    );
     home.run(&one).ends(2).warns("question");
-    home.run(&["ask", "x", "--file", "none.txt", "--models", "openai:ada"]).ends(3).warns("none.txt");
+    home.run(&["ask", "x", "--file", "none.txt", "--models", "openai:ada"])
+        .ends(3)
+        .warns("none.txt");
 }
 
 #[test]
@@ -131,7 +169,11 @@ fn a_run_goes_on_from_another() {
     home.run(&["ask", "And with ten people?", "--continue", "last", "--models", THREE]).ends(0);
     let last = upstream.requests();
     let prompt = last[last.len() - 1].prompt();
-    assert!(prompt.contains("the earlier question") && prompt.contains(QUESTION) && prompt.contains("And with ten people?"));
+    assert!(
+        prompt.contains("the earlier question")
+            && prompt.contains(QUESTION)
+            && prompt.contains("And with ten people?")
+    );
     home.run(&["ask", "x", "--continue", "zzzz", "--models", THREE]).ends(3).warns("zzzz");
 }
 

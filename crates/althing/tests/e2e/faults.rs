@@ -32,7 +32,9 @@ fn every_fault_of_a_provider_has_its_own_end() {
             let name = format!("{provider}:{model}");
             let done = home.run(&["ask", "Hello?", "--json", "--models", &name]);
             let events = done.events();
-            let Some(What::RunEnded { ending: Ending::Failed(failure), .. }) = events.last().map(|e| &e.what) else {
+            let Some(What::RunEnded { ending: Ending::Failed(failure), .. }) =
+                events.last().map(|e| &e.what)
+            else {
                 panic!("{name}: {done:#?}");
             };
             assert_eq!(failure.kind, kind, "{name}: {}", failure.message);
@@ -45,7 +47,8 @@ fn every_fault_of_a_provider_has_its_own_end() {
 #[test]
 fn a_rate_limit_is_waited_out_and_told() {
     let upstream = upstream();
-    let done = Home::with(&upstream).run(&["ask", "Hello?", "--json", "--models", "openai:flaky-2"]);
+    let done =
+        Home::with(&upstream).run(&["ask", "Hello?", "--json", "--models", "openai:flaky-2"]);
     let events = done.ends(0).events();
     let retries = events.iter().filter(|e| matches!(&e.what, What::TurnNoted { note: Note::Retrying(retry), .. } if retry.kind == Kind::RateLimited));
     assert_eq!(retries.count(), 2);
@@ -71,19 +74,29 @@ fn a_failing_model_loses_its_turn_not_the_discussion() {
     done.ends(0).says("lost this turn").says("Consensus");
     assert_eq!(upstream.count("err-401"), 1, "a wrong key is not tried again");
     let prompts = upstream.requests().iter().map(|seen| seen.prompt()).collect::<String>();
-    assert!(!prompts.contains("Incorrect API key") && !prompts.contains("invalid_api_key"), "no error text in a prompt");
+    assert!(
+        !prompts.contains("Incorrect API key") && !prompts.contains("invalid_api_key"),
+        "no error text in a prompt"
+    );
 }
 
 #[test]
 fn too_few_living_models_end_the_run_with_every_reason() {
     let upstream = upstream();
-    let done = Home::with(&upstream).run(&["ask", "Hello?", "--models", "openai:err-401,openai:err-404,openai:cyd"]);
+    let done = Home::with(&upstream).run(&[
+        "ask",
+        "Hello?",
+        "--models",
+        "openai:err-401,openai:err-404,openai:cyd",
+    ]);
     done.ends(20).says("needs 2 living models").says("althing resume");
 }
 
 #[test]
 fn a_server_that_is_not_there_is_named() {
-    let home = Home::new().set("OPENAI_API_KEY", "sk-test-0123456789abcdef").set("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    let home = Home::new()
+        .set("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+        .set("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
     home.run(&["ask", "Hello?", "--models", "openai:ada"]).ends(16).warns("127.0.0.1:9");
 }
 
@@ -94,8 +107,12 @@ fn an_unknown_model_or_provider_is_named_with_what_to_do() {
     home.run(&["ask", "q", "--models", "gpt-5.1"]).ends(10).warns("OPENAI_API_KEY");
     home.run(&["ask", "q", "--models", "nowhere:x"]).ends(12).warns("nowhere");
     home.run(&["ask", "q", "--method", "duel"]).ends(2).warns("standard");
-    home.run(&["ask", "q", "--method", "advocate", "--models", "demo:a,demo:b"]).ends(20).warns("at least 3");
-    home.run(&["ask", "q", "--method", "oxford", "--models", "demo:a,demo:b,demo:c"]).ends(20).warns("even number");
+    home.run(&["ask", "q", "--method", "advocate", "--models", "demo:a,demo:b"])
+        .ends(20)
+        .warns("at least 3");
+    home.run(&["ask", "q", "--method", "oxford", "--models", "demo:a,demo:b,demo:c"])
+        .ends(20)
+        .warns("even number");
     home.run(&["ask", &"x".repeat(50_001), "--models", "demo:a,demo:b"]).ends(2).warns("50000");
     home.run(&["ask", " ", "--models", "demo:a"]).ends(2).warns("empty");
 }
@@ -112,8 +129,17 @@ fn the_cost_limit_stops_and_the_run_goes_on_with_more() {
     assert!(before > 0);
     let kept = home.events("last");
     home.run(&["resume", "last", "--max-cost", "5"]).ends(0).says("Consensus");
-    let ended = |events: &[althing_assembly::Event]| events.iter().filter(|e| matches!(e.what, What::TurnEnded { .. })).count();
+    let ended = |events: &[althing_assembly::Event]| {
+        events.iter().filter(|e| matches!(e.what, What::TurnEnded { .. })).count()
+    };
     let after = home.events("last");
-    assert_eq!(upstream.requests().len() - before, ended(&after) - ended(&kept), "no turn was asked twice");
-    assert!(home.run(&["ask", "Hello?", "--models", THREE, "--max-cost", "0"]).code == Some(0), "no known price, no limit");
+    assert_eq!(
+        upstream.requests().len() - before,
+        ended(&after) - ended(&kept),
+        "no turn was asked twice"
+    );
+    assert!(
+        home.run(&["ask", "Hello?", "--models", THREE, "--max-cost", "0"]).code == Some(0),
+        "no known price, no limit"
+    );
 }

@@ -32,7 +32,9 @@ impl Home {
 
     /// A home whose OpenAI key leads to `upstream`.
     pub fn with(upstream: &Upstream) -> Home {
-        Home::new().set("OPENAI_API_KEY", "sk-test-0123456789abcdef").set("OPENAI_BASE_URL", &format!("{}/v1", upstream.url()))
+        Home::new()
+            .set("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+            .set("OPENAI_BASE_URL", &format!("{}/v1", upstream.url()))
     }
 
     pub fn set(mut self, name: &str, value: &str) -> Home {
@@ -52,7 +54,11 @@ impl Home {
     /// The binary in this home, with nothing of ours in its environment.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_althing"));
-        command.env_clear().env("HOME", self.path()).env("PATH", self.path()).current_dir(self.path());
+        command
+            .env_clear()
+            .env("HOME", self.path())
+            .env("PATH", self.path())
+            .current_dir(self.path());
         command.envs(self.env.iter().map(|(name, value)| (name, value))).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -93,7 +99,10 @@ impl Done {
     /// Its lines as events.
     #[track_caller]
     pub fn events(&self) -> Vec<Event> {
-        self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+        self.out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+            .collect()
     }
 
     /// The exit code, with everything said where it differs.

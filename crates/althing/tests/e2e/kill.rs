@@ -17,7 +17,10 @@ const KILLS: u32 = 4;
 #[test]
 fn soak_kill_dash_nine_loses_nothing() {
     let rounds = if std::env::var_os("ALTHING_SOAK").is_some() { ROUNDS_SOAK } else { ROUNDS };
-    let first: u64 = std::env::var("ALTHING_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..1 << 32));
+    let first: u64 = std::env::var("ALTHING_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| fastrand::u64(..1 << 32));
     for seed in first..first + rounds {
         println!("seed {seed} (ALTHING_SEED={seed} runs it again first)");
         round(&mut fastrand::Rng::with_seed(seed));
@@ -30,7 +33,8 @@ fn round(random: &mut fastrand::Rng) {
     let home = Home::with(&upstream);
     for kill in 0..KILLS {
         let is_begun = home.run(&["history", "--json"]).out.contains("openai:ada");
-        let args: &[&str] = if is_begun { &["resume", "last"] } else { &["ask", "Hello?", "--models", THREE] };
+        let args: &[&str] =
+            if is_begun { &["resume", "last"] } else { &["ask", "Hello?", "--models", THREE] };
         let mut child = home.spawn(args);
         // Not before its first call, or most kills would fall into the start of the program.
         let before = upstream.requests().len();
@@ -43,9 +47,16 @@ fn round(random: &mut fastrand::Rng) {
             println!("  finished before kill {kill}");
             break;
         }
-        println!("  killed {} ms after its first call, {} calls seen", instant.as_millis(), upstream.requests().len());
+        println!(
+            "  killed {} ms after its first call, {} calls seen",
+            instant.as_millis(),
+            upstream.requests().len()
+        );
     }
-    if !matches!(home.events("last").last().map(|e| &e.what), Some(What::RunEnded { ending: Ending::Completed, .. })) {
+    if !matches!(
+        home.events("last").last().map(|e| &e.what),
+        Some(What::RunEnded { ending: Ending::Completed, .. })
+    ) {
         home.run(&["resume", "last"]).ends(0).says("Consensus");
     }
     check(&home.events("last"), &upstream);
@@ -64,7 +75,10 @@ fn wait_for_request_or_end(upstream: &Upstream, before: usize, child: &mut std::
 
 /// The log is whole and every stored turn was asked once.
 fn check(events: &[Event], upstream: &Upstream) {
-    assert!(events.iter().enumerate().all(|(at, event)| event.seq == at as u64), "no gap in the log");
+    assert!(
+        events.iter().enumerate().all(|(at, event)| event.seq == at as u64),
+        "no gap in the log"
+    );
     let mut ended: BTreeSet<(u32, usize, u32)> = BTreeSet::new();
     let mut open: BTreeMap<u32, (u32, usize, u32)> = BTreeMap::new();
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// It takes ten seconds on an idle machine; this only catches a hang.
 const READY_SECONDS_MAX: u32 = 200;
-const KEY: &str = "sk-peer";
+const KEY: &str = "sk-peer-0123456789abcdef";
 
 /// The proxy, ended with its group when the test is over.
 struct Proxy {
@@ -31,7 +31,8 @@ impl Drop for Proxy {
 /// Where the peers are, or none where they were not installed and need not be.
 fn peer() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::var_os("ALTHING_PEERS_DIR").map_or(root.join("target/peers"), PathBuf::from);
+    let folder =
+        std::env::var_os("ALTHING_PEERS_DIR").map_or(root.join("target/peers"), PathBuf::from);
     let binary = folder.join("litellm/bin/litellm");
     if binary.exists() {
         return Some(binary);
@@ -88,8 +89,7 @@ fn home(proxy: &Proxy, key: &str) -> Home {
 fn litellm_in_both_dialects() {
     let Some(binary) = peer() else { return };
     let proxy = start(&binary);
-    let key = "sk-peer-0123456789abcdef";
-    // LiteLLM compares keys by value: the short one above must do.
+    let key = "sk-wrong-0123456789abcdef";
     let good = home(&proxy, KEY);
     for dialect in ["custom", "anthropic"] {
         for whole in [false, true] {
@@ -99,15 +99,24 @@ fn litellm_in_both_dialects() {
             refuses(&good, dialect, whole);
         }
         breaks_off(&good, dialect);
-        let bad = home(&proxy, key).run(&["ask", "Hello?", "--models", &format!("{dialect}:speaker")]);
+        let bad =
+            home(&proxy, key).run(&["ask", "Hello?", "--models", &format!("{dialect}:speaker")]);
         bad.ends(i32::from(Kind::BadKey.codes().exit));
         assert!(!bad.err.contains(key), "{bad:?}");
     }
     good.run(&["models"]).ends(0).says("custom:speaker");
-    good.run(&["ask", "Hello?", "--models", "custom:speaker,anthropic:speaker,custom:thinker"]).ends(0).says("Consensus");
+    good.run(&["ask", "Hello?", "--models", "custom:speaker,anthropic:speaker,custom:thinker"])
+        .ends(0)
+        .says("Consensus");
 }
 
-fn ask(home: &Home, model: &str, whole: bool, question: &str, more: &[&str]) -> crate::harness::Done {
+fn ask(
+    home: &Home,
+    model: &str,
+    whole: bool,
+    question: &str,
+    more: &[&str],
+) -> crate::harness::Done {
     let mut args = vec!["ask", question, "--json", "--models", model];
     if whole {
         args.push("--no-stream");
@@ -128,7 +137,10 @@ fn speaks(home: &Home, dialect: &str, whole: bool) {
         assert_eq!(said.text, want);
         let usage = said.usage.unwrap();
         assert_eq!((usage.input, usage.output), (Some(11), Some(7)), "{dialect} {model}");
-        let deltas = events.iter().filter(|e| matches!(e.what, What::TurnDelta { reasoning: false, .. })).count();
+        let deltas = events
+            .iter()
+            .filter(|e| matches!(e.what, What::TurnDelta { reasoning: false, .. }))
+            .count();
         assert!(deltas >= 1);
     }
 }
@@ -137,28 +149,45 @@ fn calls_a_tool(home: &Home, dialect: &str, whole: bool) {
     let tools = r#"[{"name":"look_up","description":"Looks up a word","parameters":{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}}]"#;
     std::fs::write(home.path().join("tools.json"), tools).unwrap();
     for (model, words) in [("clerk", &["althing"][..]), ("clerks", &["althing", "thing"])] {
-        let done = ask(home, &format!("{dialect}:{model}"), whole, "Look it up", &["--tools", "tools.json"]);
+        let done = ask(
+            home,
+            &format!("{dialect}:{model}"),
+            whole,
+            "Look it up",
+            &["--tools", "tools.json"],
+        );
         let events = done.ends(0).events();
         let calls: Vec<(String, serde_json::Value)> = events
             .iter()
             .filter_map(|event| match &event.what {
-                What::TurnEnded { outcome: Outcome::Said(said), .. } => Some(said.tool_calls.clone()),
+                What::TurnEnded { outcome: Outcome::Said(said), .. } => {
+                    Some(said.tool_calls.clone())
+                }
                 _ => None,
             })
             .flatten()
             .map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap()))
             .collect();
-        let want: Vec<_> = words.iter().map(|word| ("look_up".to_string(), serde_json::json!({"word": word}))).collect();
+        let want: Vec<_> = words
+            .iter()
+            .map(|word| ("look_up".to_string(), serde_json::json!({"word": word})))
+            .collect();
         assert_eq!(calls, want, "{dialect} {model}");
     }
 }
 
 fn refuses(home: &Home, dialect: &str, whole: bool) {
-    let cases = [("limited", Kind::RateLimited), ("overloaded", Kind::Overloaded), ("full", Kind::ContextTooLong)];
+    let cases = [
+        ("limited", Kind::RateLimited),
+        ("overloaded", Kind::Overloaded),
+        ("full", Kind::ContextTooLong),
+    ];
     for (model, kind) in cases {
         let done = ask(home, &format!("{dialect}:{model}"), whole, "Hello?", &[]);
         let events = done.ends(i32::from(kind.codes().exit)).events();
-        let Some(What::RunEnded { ending: Ending::Failed(failure), .. }) = events.last().map(|e| &e.what) else {
+        let Some(What::RunEnded { ending: Ending::Failed(failure), .. }) =
+            events.last().map(|e| &e.what)
+        else {
             panic!("{done:?}");
         };
         assert_eq!(failure.kind, kind, "{dialect} {model}");
@@ -166,10 +195,19 @@ fn refuses(home: &Home, dialect: &str, whole: bool) {
     // A text of its own, since the voice refuses each text once.
     let question = format!("Hello {dialect} {whole}?");
     let done = ask(home, &format!("{dialect}:limited-once"), whole, &question, &[]);
-    let waits: Vec<u64> = done.ends(0).events().iter().filter_map(|event| match &event.what {
-        What::TurnNoted { note: Note::Retrying(retry), .. } if retry.kind == Kind::RateLimited => Some(retry.wait_ms),
-        _ => None,
-    }).collect();
+    let waits: Vec<u64> = done
+        .ends(0)
+        .events()
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::TurnNoted { note: Note::Retrying(retry), .. }
+                if retry.kind == Kind::RateLimited =>
+            {
+                Some(retry.wait_ms)
+            }
+            _ => None,
+        })
+        .collect();
     assert_eq!(waits.len(), 1);
     assert!(waits[0] >= 1000, "Retry-After: 1 was not honoured: {waits:?}");
 }
@@ -178,10 +216,13 @@ fn breaks_off(home: &Home, dialect: &str) {
     for (model, kind) in [("cutting", Kind::Network), ("breaking", Kind::Overloaded)] {
         let done = ask(home, &format!("{dialect}:{model}"), false, "Hello?", &[]);
         let events = done.ends(i32::from(kind.codes().exit)).events();
-        let heard: String = events.iter().filter_map(|event| match &event.what {
-            What::TurnDelta { text, .. } => Some(text.as_str()),
-            _ => None,
-        }).collect();
+        let heard: String = events
+            .iter()
+            .filter_map(|event| match &event.what {
+                What::TurnDelta { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
         assert_eq!(heard, "Half an answer", "{dialect} {model}: what was said before is kept");
     }
 }

@@ -52,10 +52,17 @@ fn doctor_says_what_was_found_and_what_to_do() {
 #[test]
 fn config_shows_sources_and_never_a_key() {
     let upstream = upstream();
-    let home = Home::with(&upstream).set("QUORUM_ROUNDS_PER_AGENT", "99").set("QUORUM_SYNTHESIZER", "rotate");
+    let home = Home::with(&upstream)
+        .set("QUORUM_ROUNDS_PER_AGENT", "99")
+        .set("QUORUM_SYNTHESIZER", "rotate");
     std::fs::write(home.path().join(".env"), "XAI_API_KEY=sk-...\nQUORUM_METHOD=oxford\n").unwrap();
     let done = home.run(&["config"]);
-    done.ends(0).says("config.toml").says("QUORUM_SYNTHESIZER").says("./.env").warns("QUORUM_ROUNDS_PER_AGENT").warns("XAI_API_KEY");
+    done.ends(0)
+        .says("config.toml")
+        .says("QUORUM_SYNTHESIZER")
+        .says("./.env")
+        .warns("QUORUM_ROUNDS_PER_AGENT")
+        .warns("XAI_API_KEY");
     assert!(!done.out.contains("0123456789") && !done.err.contains("sk-..."));
     home.run(&["config", "--init"]).ends(0).says("config.toml");
     let file = home.path().join(".config/althing/config.toml");
@@ -67,7 +74,8 @@ fn config_shows_sources_and_never_a_key() {
 fn a_base_url_in_the_current_folder_gets_no_key_from_elsewhere() {
     let trap = upstream();
     let home = Home::new().set("OPENAI_API_KEY", "sk-test-0123456789abcdef");
-    std::fs::write(home.path().join(".env"), format!("OPENAI_BASE_URL={}/v1\n", trap.url())).unwrap();
+    std::fs::write(home.path().join(".env"), format!("OPENAI_BASE_URL={}/v1\n", trap.url()))
+        .unwrap();
     let done = home.run(&["ask", "Hello?", "--models", "openai:ada"]);
     assert_ne!(done.code, Some(0));
     done.warns("OPENAI_BASE_URL");
@@ -80,10 +88,14 @@ fn a_base_url_in_the_current_folder_gets_no_key_from_elsewhere() {
 fn files_are_private() {
     let home = Home::new();
     home.run(&["ask", "q", "--models", "demo:builder"]).ends(0);
-    let mode = |path: std::path::PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode =
+        |path: std::path::PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(home.data()), 0o700);
     assert_eq!(mode(home.data().join("althing.db")), 0o600);
-    let left: Vec<_> = walk(&home.data()).into_iter().filter(|path| path.extension().is_some_and(|e| e == "lock")).collect();
+    let left: Vec<_> = walk(&home.data())
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "lock"))
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -94,7 +106,9 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn no_key_is_left_anywhere() {
-    let upstream = Upstream::start(Options::default().text(|seen| format!("echo {}", seen.header("authorization"))));
+    let upstream = Upstream::start(
+        Options::default().text(|seen| format!("echo {}", seen.header("authorization"))),
+    );
     let home = Home::with(&upstream);
     home.run(&["ask", "q", "--models", "openai:err-401"]).ends(10);
     home.run(&["doctor"]).ends(0);
@@ -111,23 +125,40 @@ fn on_terminal(home: &Home, command: &str) -> String {
     let inner = home.command(&[]);
     shell.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.env("PATH", "/usr/bin:/bin").env("TERM", "xterm-256color").current_dir(home.path());
-    let line = format!("stty cols 72; {} {command}", env!("CARGO_BIN_EXE_althing"));
-    let done = shell.args(["-qec", &line, "/dev/null"]).stdin(std::process::Stdio::null()).output().unwrap();
+    let line = format!("stty rows 24 cols 72; {} {command}", env!("CARGO_BIN_EXE_althing"));
+    let done = shell
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
 #[test]
 fn a_terminal_gets_colours_a_status_line_and_its_width() {
-    let slow = Options::default().latency(std::time::Duration::from_millis(400)).text(|_| format!("{} \x1b[2J", "word ".repeat(60)));
+    let slow = Options::default()
+        .latency(std::time::Duration::from_millis(400))
+        .text(|_| format!("{} \x1b[2J", "word ".repeat(60)));
     let upstream = Upstream::start(slow);
     let home = Home::with(&upstream);
     let out = on_terminal(&home, &format!("ask Hello? --models {THREE} --rounds 1"));
     assert!(out.contains("\x1b[1m"), "bold headings");
     assert!(out.contains("\r\x1b[K"), "the status line is wiped");
     assert!(out.contains("Ada 0 s"), "who is thinking: {out}");
-    assert!(out.contains("\\u{1b}[2J") && !out.contains("\x1b[2J"), "a model cannot drive the terminal");
-    let widest = out.lines().map(|line| line.rsplit('\r').next().unwrap_or("")).filter(|l| !l.contains('\x1b')).map(|l| l.chars().count()).max();
+    assert!(
+        out.contains("\\u{1b}[2J") && !out.contains("\x1b[2J"),
+        "a model cannot drive the terminal"
+    );
+    let widest = out
+        .lines()
+        .map(|line| line.rsplit('\r').next().unwrap_or(""))
+        .filter(|l| !l.contains('\x1b'))
+        .map(|l| l.chars().count())
+        .max();
     assert!(widest <= Some(72), "{widest:?}");
-    let plain = on_terminal(&home.set("NO_COLOR", "1"), "ask Hello? --models openai:ada,openai:bob --rounds 1");
+    let plain = on_terminal(
+        &home.set("NO_COLOR", "1"),
+        "ask Hello? --models openai:ada,openai:bob --rounds 1",
+    );
     assert!(!plain.contains("\x1b[1m") && !plain.contains("\x1b[3"), "NO_COLOR");
 }

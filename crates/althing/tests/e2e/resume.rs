@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Sends a signal by its name: this crate forbids the unsafe call.
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    let sent =
+        Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
@@ -72,7 +73,9 @@ fn history_show_and_export_of_what_is_not_there() {
 
 #[test]
 fn every_format_is_exported_whole_and_safe() {
-    let upstream = Upstream::start(Options::default().text(|_| "<script>alert(1)</script> \x1b[31m ok".into()));
+    let upstream = Upstream::start(
+        Options::default().text(|_| "<script>alert(1)</script> \x1b[31m ok".into()),
+    );
     let home = Home::with(&upstream);
     home.run(&["ask", "What <b>now</b>?", "--models", THREE]).ends(0);
     for format in ["md", "json", "html", "txt"] {
@@ -85,7 +88,10 @@ fn every_format_is_exported_whole_and_safe() {
         assert_eq!(std::fs::read_to_string(home.path().join(&file)).unwrap(), done.out);
     }
     home.run(&["export", "last", "--output", "no/such/folder/x.md"]).ends(2).warns("--output");
-    let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with("part")).collect();
+    let left: Vec<_> = std::fs::read_dir(home.path())
+        .unwrap()
+        .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with("part"))
+        .collect();
     assert!(left.is_empty());
     let _ = Stdio::null();
 }

@@ -93,7 +93,8 @@ pub(super) fn fill(pen: &mut Pen<'_>, lines: &Lines, stance: usize) -> String {
 }
 
 fn kind_of(label: &str, asks: &str) -> Kind {
-    let is_choice = asks.split(' ').next().is_some_and(is_capitals) && !label.contains("CONFIDENCE");
+    let is_choice =
+        asks.split(' ').next().is_some_and(is_capitals) && !label.contains("CONFIDENCE");
     if is_choice {
         return Kind::Verdict;
     }
@@ -182,7 +183,8 @@ fn reason(pen: &mut Pen<'_>, lines: &Lines) -> String {
 fn bottom(pen: &mut Pen<'_>, asks: &str) -> String {
     let figure = |name: &str| {
         let rest = pen.scene.task.split(&format!("{name} ")).nth(1)?;
-        let figure = rest.split(|c: char| c == ',' || c.is_whitespace()).next()?.trim_end_matches('.');
+        let figure =
+            rest.split(|c: char| c == ',' || c.is_whitespace()).next()?.trim_end_matches('.');
         (!figure.is_empty() && figure.len() < 12).then(|| figure.to_string())
     };
     let figures = figure("lowest").zip(figure("median")).zip(figure("highest"));
@@ -215,9 +217,10 @@ fn verdict(pen: &mut Pen<'_>, asks: &str) -> String {
             format!("{side}, {}.", pen.shared(table::DECIDED))
         }
         _ if words.contains(&"PARTIAL") => format!("PARTIAL, {}.", pen.shared(table::SPLIT)),
-        ["YES", "NO", ..] if !scores::is_aligned(pen.scene) => {
-            format!("NO, {}.", pen.shared(table::SPLIT))
+        ["YES", "NO"] if scores::is_aligned(pen.scene) => {
+            format!("YES, {}.", pen.shared(table::ALIGNED))
         }
+        ["YES", "NO"] => format!("NO, {}.", pen.shared(table::TORN)),
         [first, ..] => format!("{first}, {}.", pen.shared(table::DECIDED)),
         [] => pen.shared(table::GENERAL),
     }
@@ -242,25 +245,25 @@ fn confidence(pen: &mut Pen<'_>, stance: usize) -> String {
     format!("{level} {score}, {}.", pen.line(why))
 }
 
-/// By stance: odds in percent, and how many times a first guess, in tenths.
+/// By stance: odds in percent, and how many times a first guess, in tenths. The last is the middle.
 const ODDS: [usize; 3] = [70, 44, 58];
 const TIMES: [usize; 3] = [15, 30, 20];
 
-/// A figure that claims no fact: odds, or a multiple of a guess that somebody else has to make.
+/// A figure that claims no fact: odds, or a multiple of a guess that somebody else has to make. Who
+/// revises goes a third of the way to the middle, once.
 fn estimate(pen: &mut Pen<'_>, stance: usize, revised: bool) -> String {
-    let is_last = pen.scene.says(&["third", "last round"]);
-    if revised && (is_last || stance == 1) {
+    let (figures, pool) = match pen.scene.topic.shape {
+        Shape::Amount => (TIMES, table::TIMES),
+        _ => (ODDS, table::ODDS),
+    };
+    let (first, middle) = (figures[stance], figures[2]);
+    let moved = (2 * first + middle) / 3;
+    if revised && (moved == first || pen.scene.says(&["third", "last round"])) {
         return format!("UNCHANGED, {}.", pen.shared(table::UNMOVED));
     }
-    // Who revises goes a third of the way to the middle of the three.
-    let moved = |of: [usize; 3]| (2 * of[stance] + of[2]) / 3;
-    let (odds, times) = match revised {
-        true => (moved(ODDS), moved(TIMES)),
-        false => (ODDS[stance], TIMES[stance]),
-    };
-    let odds = odds + pen.draw_always("odds", 5);
+    let figure = if revised { moved } else { first };
     match pen.scene.topic.shape {
-        Shape::Amount => format!("{} {}.", times as f64 / 10.0, pen.shared(table::TIMES)),
-        _ => format!("{odds} percent {}.", pen.shared(table::ODDS)),
+        Shape::Amount => format!("{} {}.", figure as f64 / 10.0, pen.shared(pool)),
+        _ => format!("{} percent {}.", figure + pen.draw_always("odds", 5), pen.shared(pool)),
     }
 }

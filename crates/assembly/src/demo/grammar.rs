@@ -1,55 +1,66 @@
-//! As much English as a scripted voice needs to turn a question into a phrase. Where it is not sure,
-//! the caller quotes the question instead.
+//! As much English as a scripted voice needs to turn a question into a phrase. Where it is not
+//! sure, the caller quotes the question instead.
 
 /// Verbs in their base form that questions are made of.
-const VERBS: &str = " accept add adopt allow apply ask automate avoid ban be become begin believe \
-    block borrow break bring build buy call cancel care change charge check choose clean close come \
-    commit compare compete consider continue convert cook cost count cover create cut deal decide \
-    delay delete deliver deploy describe design develop divide do double draw drink drive drop eat \
-    encourage end enforce estimate exist expand explain feel fight fill find finish fire fit fix fly \
-    focus follow forbid force forget fund get give go grow happen hate have help hire hold ignore \
-    implement improve include increase introduce invest join keep kill know launch lead learn leave \
-    legalise legalize let like limit list listen live look lose love lower maintain make manage marry \
-    matter mean measure merge migrate move need negotiate offer open organise organize outsource own \
-    pay pick plan play postpone prefer prepare prevent price prioritise prioritize produce promote \
-    protect prove provide publish purr push put quit raise read rebuild receive redesign reduce \
-    refactor refuse regulate reject release relocate rely remain remove rename rent repair replace \
-    require research resign retire return review rewrite rise run save say see seem sell send separate \
-    serve set share ship sing skip sleep solve speak spend split stand start stay stop store study \
-    succeed summarise summarize supply support survive swim switch take talk tax teach tell test think \
-    throw train translate travel treat trust try turn understand update upgrade use visit vote wait walk \
-    want watch wear win wonder work worry write ";
+const VERBS: &str = " \
+    accept add adopt allow apply ask automate avoid ban be become begin believe block borrow \
+    break bring build buy call cancel care change charge check choose clean close come commit \
+    compare compete consider continue convert cook cost count cover create cut deal decide delay \
+    delete deliver deploy describe design develop divide do double draw drink drive drop eat \
+    encourage end enforce estimate exist expand explain feel fight fill find finish fire fit fix \
+    fly focus follow forbid force forget fund get give go grow happen hate have help hire hold \
+    ignore implement improve include increase introduce invest join keep kill know launch lead \
+    learn leave legalise legalize let like limit list listen live look lose love lower maintain \
+    make manage marry matter mean measure merge migrate move name need negotiate offer open organise \
+    organize outsource own pay pick plan play postpone prefer prepare prevent price prioritise \
+    prioritize produce promote protect prove provide publish purr push put quit raise read \
+    rebuild receive redesign reduce refactor refuse regulate reject release relocate rely remain \
+    remove rename rent repair replace require research resign retire return review rewrite rise \
+    run save say see seem sell send separate serve set share ship sing skip sleep solve speak \
+    spend split stand start stay stop store study succeed summarise summarize supply support \
+    survive swim switch take talk tax teach tell test think throw train translate travel treat \
+    trust try turn understand update upgrade use visit vote wait walk want watch wear win wonder \
+    work worry write ";
+
+/// Verbs that are nouns just as often.
+const ALSO_NOUNS: &str = " \
+    ban change cost design plan price research review study supply support tax test work ";
 
 /// Words that carry no subject matter.
-const STOP: &str = " a about above after again against all almost also although always am among an \
-    and another any anyone anything are around as at be because been before being below best better \
-    between both but by can could did do does doing done down during each either enough even ever \
-    every everyone everything far few first for from further good had has have having he hello her here \
-    hers hey hi him his how i if in instead into is it its just kind last least less let long lot many may \
-    maybe me mean might mine more most much must my neither never next no none nor not nothing now of \
-    off often ok okay on once one only onto or other our ours out over own per perhaps please quite \
-    rather really same shall she should since so some somebody someone something soon still such than \
-    thank thanks that the their theirs them then there these they thing things this those though \
-    three through to too two under until up upon us very was way we well were what when where whether \
-    which while who whom whose why will with within without would yes yet you your yours ";
+const STOP: &str = " \
+    a about above after again against all almost also although always am among an and another \
+    any anyone anything are around as at be because been before being below best better between \
+    both but by can could day did do does doing done down during each either enough even ever \
+    every everyone everything far few first for from further good had has have having he hello \
+    her here hers hey hi him his how i if in instead into is it its just kind last least less \
+    let long lot many may maybe me mean might mine month more most much must my neither never \
+    next no none nor not nothing now of off often ok okay on once one only onto or other our \
+    ours out over own per perhaps please quite rather really same shall she should since so some \
+    somebody someone something soon still such than thank thanks that the their theirs them then \
+    there these they thing things this those though three through to today tomorrow too two \
+    under until up upon us very was way we week well were what when where whether which while \
+    who whom whose why will with within without worth would year yes yet you your yours ";
 
 /// Words after which a noun comes, so that what follows is no verb.
-const BEFORE_NOUN: &str = " a an the my your our their his her its this that these those some any \
-    every each no another of in on at by for from with without into about to as and or new old good \
-    bad small big large own more most many few ";
+const BEFORE_NOUN: &str = " \
+    a an the my your our their his her its this that these those some any every each no another \
+    of in on at by for from with without into about to as and or new old good bad small big \
+    large own more most many few ";
 
 /// Words that stand before a verb and do not change.
-const ADVERBS: &str =
-    " not never always still just even only also ever first now ever already rather either ";
+const ADVERBS: &str = " \
+    not never always still just even only also ever first now already rather either ";
 
-const PRONOUNS: &str = " i we you they he she it one this that there these those everyone people \
-    everybody somebody someone anyone anybody nobody ";
+const PRONOUNS: &str = " \
+    i we you they he she it one this that there these those everyone people everybody somebody \
+    someone anyone anybody nobody ";
 
 /// Words that open the second half of `X is …`.
-const PREDICATES: &str = " so too very not more less better worse worth good bad hard easy safe \
-    ready right wrong fair enough possible dead true real still really always ever the a an going \
-    able likely overrated underrated important necessary useful dangerous like in on at from to \
-    bigger smaller faster slower cheaper blue red green black white cold hot ";
+const PREDICATES: &str = " \
+    so too very not more less better worse worth good bad hard easy safe ready right wrong fair \
+    enough possible dead true real still really always ever the a an going able likely overrated \
+    underrated important necessary useful dangerous like in on at from to bigger smaller faster \
+    slower cheaper blue red green black white cold hot ";
 
 fn holds(list: &str, word: &str) -> bool {
     !word.is_empty() && list.contains(&format!(" {} ", word.to_lowercase()))
@@ -57,6 +68,10 @@ fn holds(list: &str, word: &str) -> bool {
 
 pub(super) fn is_verb(word: &str) -> bool {
     holds(VERBS, word)
+}
+
+pub(super) fn is_also_noun(word: &str) -> bool {
+    holds(ALSO_NOUNS, word)
 }
 
 pub(super) fn is_stop(word: &str) -> bool {
@@ -112,7 +127,7 @@ pub(super) fn verb_at(clause: &[String]) -> Option<usize> {
     (at > 0 && at < clause.len()).then_some(at)
 }
 
-/// Whether the verb at `at` is more likely a noun: another verb follows at once (`work plan include`).
+/// Whether the verb at `at` is more likely a noun, as another verb follows: `work plan include`.
 fn is_noun(clause: &[String], at: usize) -> bool {
     clause.get(at + 1).is_some_and(|next| is_verb(next) && !is_stop(next))
 }

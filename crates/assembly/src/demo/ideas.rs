@@ -32,7 +32,7 @@ pub(super) fn list(pen: &mut Pen<'_>, lines: &Lines) -> String {
     let build = |at: usize| {
         let idea = &heard[(first + at * (heard.len() / BUILT).max(1)) % heard.len()];
         pen.turn_to_words(&idea.name, &idea.words);
-        item(at, format!("From {}, {}", idea.number, pen.shared(table::JOINS)))
+        item(at, format!("From {}, {}", idea.number, pen.shared_about(table::JOINS, idea.number)))
     };
     (0..BUILT).map(build).collect::<Vec<_>>().join("\n")
 }
@@ -42,10 +42,13 @@ pub(super) fn pick(pen: &mut Pen<'_>, lines: &Lines, nth: usize) -> Option<Strin
     let mut heard = of_others(pen.scene);
     // Everybody leans the same way, so that votes meet; the first choice stays one's own.
     heard.sort_by_key(|idea| pen.draw_together(&idea.number.to_string(), 1000));
-    let len = heard.len().max(1);
-    let idea = heard.get(if nth == 0 { pen.draw("favourite", len) } else { nth - 1 })?;
+    let favourite = pen.draw("favourite", heard.len());
+    if favourite < heard.len() {
+        heard[..=favourite].rotate_right(1);
+    }
+    let idea = heard.get(nth)?;
     pen.turn_to_words(&idea.name, &idea.words);
-    let (why, change) = (pen.shared(table::PICKED), pen.line(lines.change));
+    let (why, change) = (pen.shared_about(table::PICKED, idea.number), pen.line(lines.change));
     Some(format!("{}, {why}. {change}", idea.number))
 }
 
@@ -68,7 +71,8 @@ fn voted(task: &str) -> Vec<usize> {
 
 /// The ideas of the others, their first ones before those that build on something.
 fn of_others(scene: &Scene) -> Vec<Idea> {
-    let lines = scene.others.iter().flat_map(|other| other.text.lines().map(move |line| (other, line)));
+    let lines =
+        scene.others.iter().flat_map(|other| other.text.lines().map(move |line| (other, line)));
     let (built, first): (Vec<_>, Vec<_>) = lines.partition(|(_, line)| line.contains('“'));
     let ideas = first.into_iter().chain(built).filter_map(|(other, line)| {
         let (number, idea) = line.split_once(". ")?;

@@ -49,5 +49,11 @@ pub(super) fn all() -> Vec<&'static str> {
         let SideLines { claim, reason, doubt, close, concede } = side;
         [claim, reason, doubt, close, concede]
     });
-    stances.chain(sides).copied().flatten().chain(table::ALL.iter().copied().flatten()).copied().collect()
+    stances
+        .chain(sides)
+        .copied()
+        .flatten()
+        .chain(table::ALL.iter().copied().flatten())
+        .copied()
+        .collect()
 }

@@ -32,7 +32,15 @@ struct Partner {
 impl<'a> Pen<'a> {
     pub fn new(scene: &'a Scene, voice: &str, offset: usize) -> Pen<'a> {
         let seed = hash(&[&scene.topic.topic, &scene.topic.keys.join(" "), voice, &scene.task]);
-        Pen { scene, seed, voice: voice.to_string(), offset, partners: [None, None], written: vec![], turns: 0 }
+        Pen {
+            scene,
+            seed,
+            voice: voice.to_string(),
+            offset,
+            partners: [None, None],
+            written: vec![],
+            turns: 0,
+        }
     }
 
     /// A number below `count` that is the same for the same question, voice, task and `what`.
@@ -93,6 +101,14 @@ impl<'a> Pen<'a> {
         self.line_from(pool, start)
     }
 
+    /// As [`Pen::shared`] for a line about the thing numbered `number`: two voices that speak of
+    /// the same thing start at different places.
+    pub fn shared_about(&mut self, pool: &[&str], number: usize) -> String {
+        let at = number + SHARED_STRIDE * self.offset;
+        let line = pool[at % pool.len().max(1)];
+        self.line_from(&[line], 0)
+    }
+
     fn line_from(&mut self, pool: &[&str], start: usize) -> String {
         let count = pool.len().max(1);
         let turned = (0..pool.len()).map(|at| pool[(start + at) % count]);
@@ -118,7 +134,8 @@ impl<'a> Pen<'a> {
 
     /// Whether the longest stretch of a line between its slots was said or written before.
     fn is_worn(&self, line: &str) -> bool {
-        let pieces = line.split('{').map(|piece| piece.split_once('}').map_or(piece, |(_, rest)| rest));
+        let pieces =
+            line.split('{').map(|piece| piece.split_once('}').map_or(piece, |(_, rest)| rest));
         let longest = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
         self.scene.was_said(longest) || self.written.iter().any(|text| text.contains(longest))
     }
@@ -131,6 +148,9 @@ impl<'a> Pen<'a> {
             let (slot, after) = tail.split_once('}')?;
             let value = self.slot(&slot.to_lowercase(), key)?;
             out.push_str(before);
+            if is_article(&out) && value.starts_with(is_vowel) {
+                out.insert(out.len() - 1, 'n');
+            }
             // What opens a sentence is written large, whatever fills it.
             let opens = out.is_empty() || slot.starts_with(|c: char| c.is_uppercase());
             out.push_str(&if opens { capitalised(&value) } else { value });
@@ -170,6 +190,15 @@ impl<'a> Pen<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a text ends in the word `a`, which is `an` before a vowel.
+fn is_article(text: &str) -> bool {
+    ["a ", "A "].contains(&text) || text.ends_with(" a ")
+}
+
+fn is_vowel(c: char) -> bool {
+    matches!(c.to_ascii_lowercase(), 'a' | 'e' | 'i' | 'o' | 'u')
 }
 
 fn capitalised(text: &str) -> String {

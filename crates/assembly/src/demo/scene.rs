@@ -59,7 +59,8 @@ impl Scene {
         let question = if question.trim().is_empty() { task } else { &question };
         let (others, has_spoken) = others(&quotes, own_name(&system), task);
         let describe = |label: String| {
-            let line = descriptions.lines().find_map(|line| line.strip_prefix(&format!("{label}:")));
+            let line =
+                descriptions.lines().find_map(|line| line.strip_prefix(&format!("{label}:")));
             (label, line.unwrap_or_default().trim().to_string())
         };
         Scene {
@@ -154,12 +155,16 @@ impl Other {
         Other { name, side, text: clipped(text) }
     }
 
-    /// A few words of this speech as they stand there, `pick` choosing among the good ones. They end
-    /// before `known`, which the answer says itself.
+    /// A few words of this speech as they stand there, `pick` choosing among the good ones. They
+    /// end before `known`, which the answer says itself.
     pub fn phrase(&self, pick: usize, known: &str) -> Option<String> {
-        let own: Vec<String> = own_sentences(&self.text)
-            .flat_map(|sentence| words::sentences(sentence))
-            .filter_map(|sentence| sentence.segments.iter().find_map(|clause| self.cut(clause, known)))
+        let bare = known.trim_matches(['“', '”']);
+        let bare = if bare.contains(' ') { bare } else { "" };
+        let own: Vec<String> = own_sentences(&self.text, known)
+            .flat_map(words::sentences)
+            .filter_map(|sentence| {
+                sentence.segments.iter().find_map(|clause| self.cut(clause, bare))
+            })
             .collect();
         own.get(pick % own.len().max(1)).cloned().or_else(|| self.first_words())
     }
@@ -173,10 +178,11 @@ impl Other {
         }
     }
 
-    /// Words as a phrase of bounded length without loose ends, if enough are left, they are no label
-    /// and they stand in the text.
+    /// Words as a phrase of bounded length without loose ends, if enough are left, they are no
+    /// label and they stand in the text.
     fn trim(&self, words: &str, goes_on: bool) -> Option<String> {
-        let all: Vec<&str> = words.split_whitespace().skip_while(|word| is_weak_start(word)).collect();
+        let all: Vec<&str> =
+            words.split_whitespace().skip_while(|word| is_weak_start(word)).collect();
         let mut kept = &all[..all.len().min(PHRASE_WORDS_MAX)];
         let goes_on = goes_on || kept.len() < all.len();
         while goes_on && kept.last().is_some_and(|word| is_weak_end(word)) {
@@ -199,11 +205,12 @@ impl Other {
     }
 }
 
-/// Sentences without quotations and tables: nobody is answered for somebody else's words.
-pub(super) fn own_sentences(text: &str) -> impl Iterator<Item = &str> {
+/// Sentences without quotations and tables: nobody is answered for somebody else's words. The topic
+/// may be quoted, since everybody's sentences are about it.
+pub(super) fn own_sentences<'a>(text: &'a str, topic: &str) -> impl Iterator<Item = &'a str> {
     let sentences = text.lines().flat_map(|line| line.split_inclusive(". "));
     let sentences = sentences.flat_map(|part| part.split_inclusive("? "));
-    sentences.filter(|sentence| !sentence.contains(['“', '”', '|']))
+    sentences.filter(move |sentence| !sentence.replace(topic, "").contains(['“', '”', '|']))
 }
 
 fn is_weak_start(word: &str) -> bool {

@@ -54,7 +54,8 @@ fn favourite(text: &str) -> Option<usize> {
 /// The name of the alternative that is said to rank first, else of the first one there is.
 pub(super) fn winner(pen: &Pen<'_>) -> String {
     let scene = pen.scene;
-    let ranked = scene.task.split(" (rank 1)").next().filter(|before| before.len() < scene.task.len());
+    let ranked =
+        scene.task.split(" (rank 1)").next().filter(|before| before.len() < scene.task.len());
     let letter = ranked.and_then(|before| before.rsplit(' ').nth(1)).unwrap_or("A");
     let lists = scene.quotes.iter().filter(|(name, _)| name.starts_with("the alternatives"));
     let named = lists.flat_map(|(_, text)| text.lines()).find_map(|line| {

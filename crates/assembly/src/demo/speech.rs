@@ -65,7 +65,8 @@ fn reply(pen: &mut Pen<'_>, lines: &Lines) -> String {
     // What is asked stands in the sentence that asks.
     let asked = pen.scene.others.last().map(|other| {
         let asks = |sentence: &&str| sentence.trim_end().ends_with('?');
-        let question = own_sentences(&other.text).find(asks).unwrap_or(&other.text);
+        let question =
+            own_sentences(&other.text, &pen.scene.topic.topic).find(asks).unwrap_or(&other.text);
         Other { text: question.trim().to_string(), ..other.clone() }
     });
     pen.turn_to(asked.as_ref());

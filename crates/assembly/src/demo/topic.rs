@@ -1,6 +1,9 @@
 //! What a question is about, in its own words: a phrase that fits after a preposition, a few key
 //! words and, where the question has that shape, who should do what or which of two things.
 
+mod choice;
+mod keys;
+
 use super::grammar::{
     as_object, gerund, is_adverb, is_pronoun, is_stop, is_verb, predicate_at, third_person, turned,
     verb_at,
@@ -10,12 +13,6 @@ use super::words::{self, Sentence};
 /// Of a phrase; a longer one is cut and shows it.
 const PHRASE_WORDS_MAX: usize = 12;
 const PHRASE_CHARS_MAX: usize = 90;
-/// Key words of a question; later ones are left out.
-const KEYS_MAX: usize = 4;
-/// Words that belong together as one key.
-const KEY_WORDS_MAX: usize = 2;
-/// Words of one of two options.
-const OPTION_WORDS_MAX: usize = 5;
 
 /// A question taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,7 +21,7 @@ pub(super) struct Topic {
     pub topic: String,
     /// Never empty. Each fits into `the … part`.
     pub keys: Vec<String>,
-    /// How many of the keys, from the last, tell only who acts: fewer than all.
+    /// How many of the keys, from the last, are beside the point: fewer than all.
     pub spare: usize,
     /// Who should act, where the question says so.
     pub who: Option<String>,
@@ -53,11 +50,9 @@ impl Topic {
         if words.is_empty() {
             return wordless(question);
         }
-        let mut topic = choice(&segments).unwrap_or_else(|| matter(&words));
-        topic.keys = keys(&words, &topic.topic);
-        let acts = |key: &&String| topic.act.as_ref().is_some_and(|act| act.contains(key.as_str()));
-        let acting = topic.keys.iter().take_while(acts).count();
-        topic.spare = if acting == 0 { 0 } else { topic.keys.len() - acting };
+        let mut topic = choice::choice(&segments).unwrap_or_else(|| matter(&words));
+        topic.keys = keys::keys(&words, &topic);
+        topic.spare = keys::spare(&topic);
         topic
     }
 
@@ -147,56 +142,6 @@ fn is_opener(word: &str) -> bool {
     is_wh(&lower) || is_auxiliary(&lower)
 }
 
-/// `A or B`, wherever it stands.
-fn choice(segments: &[Vec<String>]) -> Option<Topic> {
-    let is_or = |word: &String| ["or", "vs", "versus"].contains(&word.to_lowercase().as_str());
-    let (index, at) = segments
-        .iter()
-        .enumerate()
-        .find_map(|(index, words)| Some((index, words.iter().position(is_or)?)))?;
-    let (left, right) = (&segments[index][..at], &segments[index][at + 1..]);
-    let left = if left.is_empty() { segments.get(index.checked_sub(1)?)? } else { left };
-    let (a, (b, rest)) = (option_before(left), option_after(right));
-    if a.is_empty() || b.is_empty() || b[0].eq_ignore_ascii_case("not") {
-        return None;
-    }
-    let (a, b) = (phrase(&a), phrase(b));
-    let mut topic = format!("{a} or {b}");
-    if !rest.is_empty() && rest.len() <= OPTION_WORDS_MAX {
-        topic = format!("{topic} {}", phrase(rest));
-    }
-    Some(Topic { topic, options: Some((a, b)), shape: Shape::Choice, ..Topic::default() })
-}
-
-fn ends_option(word: &str) -> bool {
-    let lower = word.to_lowercase();
-    let is_article = ["a", "an", "the", "my", "your", "our", "no", "more", "most", "of"];
-    (is_stop(&lower) && !is_article.contains(&lower.as_str())) || is_auxiliary(&lower)
-}
-
-/// The words before `or` that name an option: back to a verb or a small word, which stay out.
-fn option_before(words: &[String]) -> Vec<String> {
-    let ends = |word: &&String| ends_option(word) || is_verb(word);
-    let count = match words.split_last() {
-        Some((_, before)) => 1 + before.iter().rev().take_while(|word| !ends(word)).count(),
-        None => 0,
-    };
-    let option = &words[words.len() - count.min(OPTION_WORDS_MAX)..];
-    option.iter().filter(|word| !is_wh(&word.to_lowercase())).cloned().collect()
-}
-
-/// The words after `or` that name an option, and what follows them.
-fn option_after(words: &[String]) -> (&[String], &[String]) {
-    let skipped = words.iter().take_while(|word| ends_option(word) && !is_not(word)).count();
-    let words = &words[skipped.min(words.len())..];
-    let more = words.iter().skip(1).take_while(|word| !ends_option(word)).count();
-    words.split_at((1 + more).min(OPTION_WORDS_MAX).min(words.len()))
-}
-
-fn is_not(word: &str) -> bool {
-    word.eq_ignore_ascii_case("not")
-}
-
 /// The phrase for every other shape of question.
 fn matter(words: &[String]) -> Topic {
     let (first, rest) = (words[0].to_lowercase(), &words[1..]);
@@ -224,12 +169,16 @@ fn shape(words: &[String]) -> Shape {
     const SIZES: &str = " long much many often far soon big large old fast tall high deep heavy \
                          expensive likely quickly small ";
     const NUMBERS: &str = " price cost number chance probability odds size age budget share ";
-    let lower: Vec<String> = words.iter().take(8).map(|word| format!(" {} ", word.to_lowercase())).collect();
-    let is_in = |list: &str, word: Option<&String>| word.is_some_and(|word| list.contains(word.as_str()));
+    let lower: Vec<String> =
+        words.iter().take(8).map(|word| format!(" {} ", word.to_lowercase())).collect();
+    let is_in =
+        |list: &str, word: Option<&String>| word.is_some_and(|word| list.contains(word.as_str()));
     match lower.first().map(|word| word.trim()) {
         Some("why") => Shape::Why,
         Some("how") if is_in(SIZES, lower.get(1)) => Shape::Amount,
-        Some("what") if lower.iter().take(5).any(|word| NUMBERS.contains(word.as_str())) => Shape::Amount,
+        Some("what") if lower.iter().take(5).any(|word| NUMBERS.contains(word.as_str())) => {
+            Shape::Amount
+        }
         Some("estimate") => Shape::Amount,
         _ => Shape::Other,
     }
@@ -318,11 +267,14 @@ fn wh(words: &[String]) -> Option<Topic> {
     let Some(at) = at.filter(|at| *at > 0 && at + 1 < words.len()) else {
         return Some(plain(&[&words]));
     };
-    let (lead, auxiliary, rest) = (phrase(&words[..at]), words[at].to_lowercase(), &words[at + 1..]);
+    let (lead, auxiliary, rest) =
+        (phrase(&words[..at]), words[at].to_lowercase(), &words[at + 1..]);
     let speaks_of_us = ["you", "we", "one", "i"].contains(&rest[0].to_lowercase().as_str());
     match auxiliary.as_str() {
         "do" if first == "how" && at == 1 && speaks_of_us => how_to(&lead, rest),
-        "should" | "can" | "could" | "must" if first != "why" && speaks_of_us => how_to(&lead, rest),
+        "should" | "can" | "could" | "must" if first != "why" && speaks_of_us => {
+            how_to(&lead, rest)
+        }
         "do" => Some(plain(&[&words[..at], rest])),
         "does" => does(&lead, rest),
         _ if is_be(&auxiliary) && is_pronoun(&rest[0]) => be(&lead, &auxiliary, rest),
@@ -361,30 +313,6 @@ fn phrase(words: &[String]) -> String {
         kept.pop();
     }
     format!("{}…", kept.join(" ").trim_end_matches('…'))
-}
-
-/// Runs of words that carry meaning, the later ones first: they are what the question is about.
-fn keys(words: &[String], topic: &str) -> Vec<String> {
-    let is_key = |word: &String| {
-        !is_stop(word) && !is_verb(word) && (word.chars().count() > 1 || !word.is_ascii())
-    };
-    let mut runs: Vec<String> = Vec::new();
-    for run in words.split(|word| !is_key(word)).filter(|run| !run.is_empty()) {
-        let run = &run[run.len() - run.len().min(KEY_WORDS_MAX)..];
-        runs.push(run.join(" "));
-    }
-    runs.reverse();
-    let mut keys: Vec<String> = Vec::new();
-    for run in runs {
-        if keys.len() < KEYS_MAX && !keys.iter().any(|key| key.eq_ignore_ascii_case(&run)) {
-            keys.push(run);
-        }
-    }
-    if keys.is_empty() {
-        let longest = words.iter().max_by_key(|word| word.chars().count());
-        keys.push(longest.map_or(topic.to_string(), |word| format!("“{word}”")));
-    }
-    keys
 }
 
 #[cfg(test)]

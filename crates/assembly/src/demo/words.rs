@@ -81,8 +81,8 @@ fn clip(word: &str) -> String {
     althing_stdx::text::clip(word, max)
 }
 
-/// Letters of any script, signs that stand inside words, emoji; no colon, no quotation mark, nothing
-/// of Markdown, nothing that drives or reorders a terminal.
+/// Letters of any script, signs that stand inside words, emoji; no colon, no quotation mark,
+/// nothing of Markdown, nothing that drives or reorders a terminal.
 fn is_word_char(c: char) -> bool {
     match c {
         _ if c.is_alphanumeric() => true,
@@ -116,14 +116,17 @@ mod tests {
 
     #[test]
     fn words_of_any_text() {
-        check("Hello there, is C++ or C# v3.5 ok? Yes.", "Hello there / is C++ or C# v3.5 ok? | Yes");
+        check(
+            "Hello there, is C++ or C# v3.5 ok? Yes.",
+            "Hello there / is C++ or C# v3.5 ok? | Yes",
+        );
         check("CONSENSUS: YES\n**POSITION**: no `x`", "CONSENSUS / YES | POSITION / no x");
         check("CONSENSUS:YES \"a\" “b” CONSENSUS：NO", "CONSENSUS YES a b CONSENSUS NO");
         check("```\nCONSENSUS: YES\n```\nReal words?", "Real words?");
         check("```rust\nlet x = 1;\n```", "rust | let x 1");
         check("Wie groß? 東京はどこですか？ नमस्ते", "Wie groß? | 東京はどこですか? | नमस्ते");
         check("🙂🚀", "🙂🚀");
-        check("\u{202e}evil \x1b[31m ok", "evil / 31m ok".replace(" / ", " ").as_str());
+        check("\u{202e}evil \x1b[31m ok", "evil 31m ok");
         check("?!… --- *** ", "");
         check("", "");
         check(&"x".repeat(50_000), &format!("{}…", "x".repeat(28)));

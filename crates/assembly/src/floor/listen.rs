@@ -16,7 +16,8 @@ const REPLY_BYTES_MAX: usize = 256 * 1024;
 /// Thinking aloud beyond this is not kept.
 const REASONING_BYTES_MAX: usize = 1024 * 1024;
 
-/// What a seat says to `ask`. The outer error is ours and ends the run, the inner one loses the turn.
+/// What a seat says to `ask`. The outer error is ours and ends the run, the inner one loses the
+/// turn.
 pub(super) async fn listen(
     floor: &Floor,
     seat: &Seat,

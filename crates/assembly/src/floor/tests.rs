@@ -18,9 +18,9 @@ fn table() -> Table {
 
 /// The log without what was said: only what `keep` tells of an event.
 fn told(events: &[Event], keep: impl Fn(&What) -> Option<String>) -> String {
-    let lines = events.iter().filter_map(|event| {
-        keep(&event.what).map(|line| format!("{} ms: {line}\n", event.at_ms))
-    });
+    let lines = events
+        .iter()
+        .filter_map(|event| keep(&event.what).map(|line| format!("{} ms: {line}\n", event.at_ms)));
     lines.collect()
 }
 
@@ -52,7 +52,8 @@ async fn a_pause_ends_by_itself_or_by_the_person_and_an_early_answer_counts() {
         8000 ms: pause 4, 5000 ms
         9000 ms: 4 went on
         10000 ms: Completed
-    "#]].assert_eq(&told(&events, pauses));
+    "#]]
+    .assert_eq(&told(&events, pauses));
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,7 +109,7 @@ async fn check_turn(steps: Vec<Step>, want: Expect) {
         What::TurnNoted { turn: 0, note } => Some(format!("{note:?}")),
         What::TurnDelta { turn: 0, text, reasoning } => {
             let text = if text.len() > 40 { format!("{} bytes", text.len()) } else { text.clone() };
-            Some(format!("{}{text}", if *reasoning { "(thinks) " } else { "" }))
+            Some(format!("{}{text:?}", if *reasoning { "thinks " } else { "" }))
         }
         What::TurnEnded { by: Turn { turn: 0, .. }, outcome } => Some(match outcome {
             Outcome::Said(said) => {
@@ -123,45 +124,57 @@ async fn check_turn(steps: Vec<Step>, want: Expect) {
 
 #[tokio::test(start_paused = true)]
 async fn a_hung_turn_is_lost_and_waiting_in_line_does_not_count() {
-    check_turn(vec![Step::Say("I "), Step::Hang], expect![[r#"
-        0 ms: I 
-        10000 ms: timed_out: no answer within 10 s (turn_seconds_max)
-    "#]]).await;
+    check_turn(
+        vec![Step::Say("I "), Step::Hang],
+        expect![[r#"
+            0 ms: "I "
+            10000 ms: timed_out: no answer within 10 s (turn_seconds_max)
+        "#]],
+    )
+    .await;
     check_turn(
         vec![Step::Queue, Step::Wait(500), Step::Start, Step::Wait(9), Step::Say("at last")],
         expect![[r#"
             0 ms: Queued
             500000 ms: Started
-            509000 ms: at last
+            509000 ms: "at last"
             509000 ms: End with 7 bytes in 509000 ms
         "#]],
     )
     .await;
-    check_turn(vec![Step::Queue, Step::Wait(500), Step::Start, Step::Hang], expect![[r#"
+    check_turn(
+        vec![Step::Queue, Step::Wait(500), Step::Start, Step::Hang],
+        expect![[r#"
         0 ms: Queued
         500000 ms: Started
         510000 ms: timed_out: no answer within 10 s (turn_seconds_max)
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn first_words_at_once_then_in_batches() {
     let words = ["one ", "two ", "three ", "four ", "five "];
     let steps = words.into_iter().flat_map(|word| [Step::Say(word), Step::WaitMs(20)]);
-    check_turn(steps.collect(), expect![[r#"
-        0 ms: one 
-        50 ms: two three 
-        100 ms: four five 
-        100 ms: End with 23 bytes in 100 ms
-    "#]]).await;
+    check_turn(
+        steps.collect(),
+        expect![[r#"
+            0 ms: "one "
+            50 ms: "two three "
+            100 ms: "four five "
+            100 ms: End with 23 bytes in 100 ms
+        "#]],
+    )
+    .await;
     check_turn(
         vec![Step::Think("hm "), Step::Think("so "), Step::Say("yes"), Step::Retry, Step::Say("!")],
         expect![[r#"
-            0 ms: (thinks) hm 
-            0 ms: (thinks) so 
-            0 ms: yes
+            0 ms: thinks "hm "
+            0 ms: thinks "so "
+            0 ms: "yes"
             0 ms: Retrying(Retry { attempt: 1, wait_ms: 100, kind: RateLimited, message: "wait" })
-            100 ms: !
+            100 ms: "!"
             100 ms: End with 4 bytes in 100 ms
         "#]],
     )
@@ -171,12 +184,16 @@ async fn first_words_at_once_then_in_batches() {
 #[tokio::test(start_paused = true)]
 async fn an_endless_answer_is_cut() {
     let much = Step::SayText("é".repeat(50_000));
-    check_turn(vec![much; 4], expect![[r#"
-        0 ms: 100000 bytes
-        0 ms: 100000 bytes
-        0 ms: 100000 bytes
-        0 ms: Length with 262144 bytes in 0 ms
-    "#]]).await;
+    check_turn(
+        vec![much; 4],
+        expect![[r#"
+            0 ms: "100000 bytes"
+            0 ms: "100000 bytes"
+            0 ms: "100000 bytes"
+            0 ms: Length with 262144 bytes in 0 ms
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -104,13 +104,12 @@ fn is_complete(reply: &str) -> bool {
 }
 
 fn position(floor: &Floor, seat: &Seat, positions: &[Spoken]) -> Cue {
-    let prompt = brief(floor, seat)
-        .quotes("Positions taken before you:", brief::quoted(positions))
-        .text(
+    let prompt =
+        brief(floor, seat).quotes("Positions taken before you:", brief::quoted(positions)).text(
             "Take a position on the question in at most 250 words and defend it: the claim in one \
-             sentence, then what it rests on, most important first. A devil's advocate will examine you \
-             on it, so claim no more than you can hold. Where you agree with a position above, say so \
-             in a line and add what it lacks.",
+             sentence, then what it rests on, most important first. A devil's advocate will \
+             examine you on it, so claim no more than you can hold. Where you agree with a \
+             position above, say so in a line and add what it lacks.",
         );
     Cue::message(DEFENDER, prompt)
 }
@@ -128,17 +127,17 @@ fn question(
     let name = &target.name;
     let prompt = brief(floor, seat)
         .rule(
-            "You are the devil's advocate: your task is to find out what does not hold. You win nothing by \
-             being clever and nothing by agreeing.",
+            "You are the devil's advocate: your task is to find out what does not hold. You win \
+             nothing by being clever and nothing by agreeing.",
         )
         .quotes("The other positions:", brief::quoted(others))
         .quotes(&format!("The position of {name}:"), brief::quoted(own))
         .quotes("The examination so far:", brief::quoted(talk))
         .text(format!(
-            "{round} You examine {name} now. Put the one question that would do most damage if it went \
-             unanswered, in at most 100 words: an unproven premise, a counter-example, a consequence they \
-             would not accept, a contradiction with an earlier answer. If {name} has answered everything \
-             that matters, write only the line {COMPLETE}"
+            "{round} You examine {name} now. Put the one question that would do most damage if it \
+             went unanswered, in at most 100 words: an unproven premise, a counter-example, a \
+             consequence they would not accept, a contradiction with an earlier answer. If {name} \
+             has answered everything that matters, write only the line {COMPLETE}"
         ));
     Cue::message(ADVOCATE, prompt)
 }
@@ -155,8 +154,9 @@ fn answer(
         .quotes("The examination so far:", brief::quoted(talk))
         .quotes("You are asked:", brief::quoted([asked]))
         .text(
-            "Answer the question that was put to you in at most 150 words, and nothing else. If it hits, \
-             concede exactly what it hits and say what remains of your position; if it misses, show why.",
+            "Answer the question that was put to you in at most 150 words, and nothing else. If \
+             it hits, concede exactly what it hits and say what remains of your position; if it \
+             misses, show why.",
         );
     Cue::message(DEFENDER, prompt)
 }
@@ -166,13 +166,25 @@ fn verdict(floor: &Floor, masks: &Masks, positions: &[Spoken], talk: &[Spoken]) 
         .quotes("The positions:", masks.quoted(positions))
         .quotes("The examination:", masks.quoted(talk))
         .text(
-            "Give the verdict on this examination. A claim survives if it was attacked and answered, fails \
-             if it was conceded or the answer did not meet the question, and is unresolved otherwise.",
+            "Give the verdict on this examination. A claim survives if it was attacked and \
+             answered, fails if it was conceded or the answer did not meet the question, and is \
+             unresolved otherwise.",
         )
-        .label("SURVIVED", "the claims that survived and what answered the attack, as short bullets; None if none")
-        .label("FAILED", "the claims that failed and what broke them, as short bullets; None if none")
+        .label(
+            "SURVIVED",
+            "the claims that survived and what answered the attack, as short bullets; None if \
+             none",
+        )
+        .label(
+            "FAILED",
+            "the claims that failed and what broke them, as short bullets; None if none",
+        )
         .label("UNRESOLVED", "what stays open and what would settle it; None if nothing")
-        .label("VERDICT", "the answer to the question that is left after the examination, the bottom line first, and its limits")
+        .label(
+            "VERDICT",
+            "the answer to the question that is left after the examination, the bottom line \
+             first, and its limits",
+        )
 }
 
 fn read(text: &str) -> Synthesis {

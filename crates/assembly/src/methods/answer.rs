@@ -42,7 +42,8 @@ fn prompt(floor: &Floor, seat: &Seat) -> Prompt {
     if let Some(stance) = &seat.stance {
         prompt = prompt.rule(stance);
     }
-    let files = opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
+    let files =
+        opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
     prompt = prompt.quotes("Files given along:", files);
     if let Some(before) = &opening.continues {
         prompt = prompt

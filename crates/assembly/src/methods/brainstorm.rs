@@ -95,7 +95,8 @@ fn ballot(text: &str, ideas: usize) -> Vec<usize> {
     let picks = parse::sections(text, PICKS).into_iter().flatten();
     let mut ballot: Vec<usize> = Vec::new();
     for pick in picks {
-        let numbers = pick.split(|c: char| !c.is_alphanumeric()).filter_map(|word| word.parse().ok());
+        let numbers =
+            pick.split(|c: char| !c.is_alphanumeric()).filter_map(|word| word.parse().ok());
         let number = numbers.into_iter().find(|number| (1..=ideas).contains(number));
         ballot.extend(number.filter(|number| !ballot.contains(number)));
     }
@@ -117,10 +118,10 @@ fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
 
 fn diverge(floor: &Floor, seat: &Seat) -> Cue {
     let prompt = brief(floor, seat).text(format!(
-        "Find ideas; nobody has spoken yet and nobody judges now. Write a numbered list of five to \
-         {IDEAS_MAX} ideas, each a title and one or two sentences on how it would work. Make them differ in \
-         kind, not in wording: at least one cheap and dull, one that turns the question around and one \
-         that sounds wrong at first."
+        "Find ideas; nobody has spoken yet and nobody judges now. Write a numbered list of five \
+         to {IDEAS_MAX} ideas, each a title and one or two sentences on how it would work. Make \
+         them differ in kind, not in wording: at least one cheap and dull, one that turns the \
+         question around and one that sounds wrong at first."
     ));
     Cue::message(IDEATOR, prompt)
 }
@@ -132,17 +133,19 @@ fn build(floor: &Floor, seat: &Seat, ideas: &[Sheet]) -> Cue {
         .quotes("Your own ideas:", quoted(own))
         .quotes("The ideas of the others:", quoted(others))
         .text(
-            "Build on these ideas. Write a numbered list of three new ones: join two that nobody joined, \
-             take one further than its author did, or carry its mechanism over to another place. Begin \
-             each with the numbers it builds on. Prefer the others' ideas to your own.",
+            "Build on these ideas. Write a numbered list of three new ones: join two that nobody \
+             joined, take one further than its author did, or carry its mechanism over to another \
+             place. Begin each with the numbers it builds on. Prefer the others' ideas to your \
+             own.",
         );
     Cue::message(IDEATOR, prompt)
 }
 
 fn converge(floor: &Floor, seat: &Seat, pool: &[Sheet]) -> Cue {
     let mut prompt = brief(floor, seat).quotes("All ideas:", quoted(pool)).text(
-        "Pick the three ideas that would do most for the question if somebody began tomorrow, best first, \
-         at most one of your own. Judge effect against effort and say what could sink each.",
+        "Pick the three ideas that would do most for the question if somebody began tomorrow, \
+         best first, at most one of your own. Judge effect against effort and say what could sink \
+         each.",
     );
     for label in PICKS {
         prompt = prompt.label(label, "the idea's number, then why it and what to change about it");
@@ -155,20 +158,25 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
         format!("idea {} with {} picks and {} points", vote.item, vote.picks, vote.points)
     });
     let counted = counted.collect::<Vec<_>>().join(", ");
-    let counted = if counted.is_empty() { "nobody's votes could be counted".into() } else { counted };
+    let counted =
+        if counted.is_empty() { "nobody's votes could be counted".into() } else { counted };
     let mut prompt = brief::chair(floor)
         .quotes("All ideas:", quoted(pool))
         .quotes("What each picked and why:", brief::quoted(picks))
         .text(format!("The votes as counted: {counted}."))
         .text(
-            "Write out the ideas that this table selects, three to five. Follow the votes; merge picks that \
-             are one idea, and leave out what the objections sank. Write no more IDEA lines than you \
-             select.",
+            "Write out the ideas that this table selects, three to five. Follow the votes; merge \
+             picks that are one idea, and leave out what the objections sank. Write no more IDEA \
+             lines than you select.",
         );
     for label in SELECTED {
-        prompt = prompt.label(label, "title, how it works with the refinements, why it, and the first step");
+        prompt = prompt
+            .label(label, "title, how it works with the refinements, why it, and the first step");
     }
-    prompt.label("ALTERNATIVES", "directions worth keeping that were not selected; None if there are none")
+    prompt.label(
+        "ALTERNATIVES",
+        "directions worth keeping that were not selected; None if there are none",
+    )
 }
 
 /// Reads the selection. Ideas count up from 1 without a gap: a number in passing selects nothing.

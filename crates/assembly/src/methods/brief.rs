@@ -5,18 +5,19 @@ use crate::floor::{Floor, Seat, Spoken};
 use crate::prompt::Prompt;
 
 /// How a confidence is asked for.
-pub(super) const CONFIDENCE: &str = "HIGH, MEDIUM or LOW, then a number from 0 to 100: how likely it is \
-    that this would survive a careful check. HIGH means you would act on it today, LOW that you are guessing";
+pub(super) const CONFIDENCE: &str = "HIGH, MEDIUM or LOW, then a number from 0 to 100: how likely \
+                                     it is that this would survive a careful check. HIGH means \
+                                     you would act on it today, LOW that you are guessing";
 
 /// The start of a prompt for `seat`: who it is, how to speak, the question and what came with it.
 pub(super) fn brief(floor: &Floor, seat: &Seat) -> Prompt {
     let mut prompt = Prompt::new().rule(format!(
-        "You are {}, one of {} participants in a discussion. Judge by substance. Say plainly what you \
-         think and why, and give the fact or the reason that carries it. Agree only where you are \
-         convinced; change your mind only for a reason that was given, and say which. Do not flatter, \
-         thank, apologise, restate the question or announce what you are about to do. Say what you do \
-         not know. Speak for yourself alone, to the other participants and not to the person who asked. \
-         Plain Markdown; Unicode signs rather than LaTeX.",
+        "You are {}, one of {} participants in a discussion. Judge by substance. Say plainly what \
+         you think and why, and give the fact or the reason that carries it. Agree only where you \
+         are convinced; change your mind only for a reason that was given, and say which. Do not \
+         flatter, thank, apologise, restate the question or announce what you are about to do. \
+         Say what you do not know. Speak for yourself alone, to the other participants and not to \
+         the person who asked. Plain Markdown; Unicode signs rather than LaTeX.",
         seat.name,
         floor.seats().len()
     ));
@@ -30,11 +31,11 @@ pub(super) fn brief(floor: &Floor, seat: &Seat) -> Prompt {
 /// argued before must not weigh more than what the others did.
 pub(super) fn chair(floor: &Floor) -> Prompt {
     let prompt = Prompt::new().rule(format!(
-        "You conclude a discussion of {} participants, for the person who asked. Weigh what was said by \
-         its reasons, not by who said it, how often or how well. Use only what was said: bring no \
-         argument of your own, and leave out what nobody supported. Do not smooth over a real \
-         disagreement and do not invent one. No flattery, no thanks, no restating of the question. \
-         Plain Markdown; Unicode signs rather than LaTeX.",
+        "You conclude a discussion of {} participants, for the person who asked. Weigh what was \
+         said by its reasons, not by who said it, how often or how well. Use only what was said: \
+         bring no argument of your own, and leave out what nobody supported. Do not smooth over a \
+         real disagreement and do not invent one. No flattery, no thanks, no restating of the \
+         question. Plain Markdown; Unicode signs rather than LaTeX.",
         floor.seats().len()
     ));
     matter(prompt, floor)

@@ -32,14 +32,15 @@ pub(super) const FORM: Form = Form {
         "CONVERGENCE",
         "YES if the last estimates amount to the same, PARTIAL if most of them do, NO if not",
     ),
-    synthesis: "the panel's estimate with its range in the first line, then the factors that drive it, then \
-                the assumption it is most sensitive to",
+    synthesis: "the panel's estimate with its range in the first line, then the factors that \
+                drive it, then the assumption it is most sensitive to",
     open: (
         "DIFFERENCES",
         "the estimates that stand apart and the reasoning behind each; None if there are none",
     ),
     nothing_open: "None - strong convergence",
-    evolution: "how the estimates moved from round to round and what moved them; None if nothing did",
+    evolution: "how the estimates moved from round to round and what moved them; None if nothing \
+                did",
     ..Form::COMMON
 };
 
@@ -83,7 +84,8 @@ fn latest(rounds: &[Vec<Spoken>]) -> Vec<Spoken> {
 }
 
 fn is_settled(revised: &[Spoken]) -> bool {
-    let is_same = |spoken: &&Spoken| matches!(spoken.parts, Parts::Estimate { unchanged: true, .. });
+    let is_same =
+        |spoken: &&Spoken| matches!(spoken.parts, Parts::Estimate { unchanged: true, .. });
     let same = revised.iter().filter(is_same).count();
     same > 0 && same * 100 >= SETTLED_PERCENT * revised.len()
 }
@@ -93,7 +95,8 @@ fn statistics(floor: &Floor, panel: &[Spoken]) -> String {
     let sure = measure::confidences(panel);
     let [low, medium, high] = measure::levels(&sure);
     let mut text = format!(
-        "{} of {} panelists have given an estimate. Confidence: HIGH {high}, MEDIUM {medium}, LOW {low}",
+        "{} of {} panelists have given an estimate. Confidence: HIGH {high}, MEDIUM {medium}, LOW \
+         {low}",
         panel.len(),
         floor.seats().len()
     );
@@ -118,10 +121,7 @@ fn stated(spoken: &Spoken) -> (&str, Option<Confidence>) {
 }
 
 /// Estimates without names.
-fn masked<'a>(
-    masks: &Masks,
-    panel: impl IntoIterator<Item = &'a Spoken>,
-) -> Vec<(String, String)> {
+fn masked<'a>(masks: &Masks, panel: impl IntoIterator<Item = &'a Spoken>) -> Vec<(String, String)> {
     let quote = |spoken: &Spoken| {
         let (estimate, confidence) = stated(spoken);
         let name = format!("{}, confidence {}", masks.of(spoken.seat), brief::in_words(confidence));
@@ -137,16 +137,16 @@ fn masked<'a>(
 
 fn panelist(floor: &Floor, seat: &Seat) -> Prompt {
     brief(floor, seat).rule(
-        "The panel is anonymous: nobody sees whose estimate is whose. Do not name yourself or guess at \
-         the others.",
+        "The panel is anonymous: nobody sees whose estimate is whose. Do not name yourself or \
+         guess at the others.",
     )
 }
 
 fn estimate(floor: &Floor, seat: &Seat) -> Cue {
     let prompt = panelist(floor, seat)
         .text(
-            "Estimate on your own; nobody has spoken yet. If the question asks for a figure, commit to one \
-             with its unit and say the range you would be surprised to leave.",
+            "Estimate on your own; nobody has spoken yet. If the question asks for a figure, \
+             commit to one with its unit and say the range you would be surprised to leave.",
         )
         .label("ESTIMATE", "your answer in one line, the figure first where there is one")
         .label("CONFIDENCE", brief::CONFIDENCE)
@@ -164,11 +164,14 @@ fn revise(floor: &Floor, masks: &Masks, seat: &Seat, round: &str, panel: &[Spoke
         .quotes("The estimates of the others:", masked(masks, others))
         .text(statistics(floor, panel))
         .text(format!(
-            "This is the {round} round. Look for what the others know or assume that you did not. Move if a \
-             reason moves you, as far as it carries and no further; being in the minority is no reason, \
-             and neither is the average."
+            "This is the {round} round. Look for what the others know or assume that you did not. \
+             Move if a reason moves you, as far as it carries and no further; being in the \
+             minority is no reason, and neither is the average."
         ))
-        .label("REVISED ESTIMATE", "your estimate now in one line, the figure first; or the word UNCHANGED")
+        .label(
+            "REVISED ESTIMATE",
+            "your estimate now in one line, the figure first; or the word UNCHANGED",
+        )
         .label("CONFIDENCE", brief::CONFIDENCE)
         .label("REASONING", "what moved you, or why nothing did, in at most 120 words");
     let parse = Box::new(move |text: &str| read(text, Round::Later(before.as_ref())));
@@ -226,8 +229,8 @@ fn synthesis(floor: &Floor, masks: &Masks, rounds: &[Vec<Spoken>]) -> Prompt {
         prompt = prompt.quotes(&format!("Round {}:", at + 1), masked(masks, round));
     }
     FORM.ask(prompt.text(statistics(floor, &latest(rounds))).text(
-        "Aggregate the panel's last estimates. Weigh them by their reasons and stated confidence, do not \
-         merely average, and keep the range honest.",
+        "Aggregate the panel's last estimates. Weigh them by their reasons and stated confidence, \
+         do not merely average, and keep the range honest.",
     ))
 }
 

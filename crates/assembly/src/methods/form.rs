@@ -26,25 +26,30 @@ impl Form {
     pub const COMMON: Form = Form {
         verdict: (
             "CONSENSUS",
-            "YES if all positions amount to the same answer, PARTIAL if they share its core, NO if not",
+            "YES if all positions amount to the same answer, PARTIAL if they share its core, NO \
+             if not",
         ),
         words: &["YES", "PARTIAL", "NO"],
         otherwise: "PARTIAL",
-        synthesis: "the answer this discussion supports: the bottom line first, then the insight that \
-                    decides it, then what follows and its limits",
+        synthesis: "the answer this discussion supports: the bottom line first, then the insight \
+                    that decides it, then what follows and its limits",
         open: (
             "DIFFERENCES",
             "what stays disputed, who holds which view and what would settle it; None if nothing",
         ),
         nothing_open: "None",
-        evolution: "whose view moved, from what to what, and which argument did it; None if nobody's",
+        evolution: "whose view moved, from what to what, and which argument did it; None if \
+                    nobody's",
     };
 
     /// Asks for this form.
     pub fn ask(&self, prompt: Prompt) -> Prompt {
         prompt
             .label(self.verdict.0, self.verdict.1)
-            .label("AGREED", "the points everyone accepts, as short bullets; None if there are none")
+            .label(
+                "AGREED",
+                "the points everyone accepts, as short bullets; None if there are none",
+            )
             .label("SYNTHESIS", self.synthesis)
             .label(self.open.0, self.open.1)
             .label("EVOLUTION", self.evolution)

@@ -44,7 +44,9 @@ fn split(answer: &str, start: impl Fn(&str) -> Option<&str>) -> Vec<String> {
 fn number(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(['#', '*', '_', ' ']);
     let (line, ends) = match line.get(..4) {
-        Some(word) if word.eq_ignore_ascii_case("idea") => (line[4..].trim_start(), &[':', '.'][..]),
+        Some(word) if word.eq_ignore_ascii_case("idea") => {
+            (line[4..].trim_start(), &[':', '.'][..])
+        }
         _ => (line, &['.', ')', ':'][..]),
     };
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -96,11 +98,12 @@ impl Item {
 fn words(name: &str) -> Vec<String> {
     let words = name.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     let words = words.filter(|word| !matches!(word.as_str(), "" | "a" | "an" | "the"));
-    words.map(|word| match word.strip_suffix('s') {
-        Some(singular) if singular.len() > 3 => singular.to_string(),
-        _ => word,
-    })
-    .collect()
+    words
+        .map(|word| match word.strip_suffix('s') {
+            Some(singular) if singular.len() > 3 => singular.to_string(),
+            _ => word,
+        })
+        .collect()
 }
 
 /// What several people listed, as one list without doubles: what more of them named comes first,
@@ -116,7 +119,8 @@ pub(super) fn pool(lists: &[Vec<Item>], max: usize) -> Vec<Item> {
             None => pooled.push(item.clone()),
         }
     }
-    let support = |item: &Item| lists.iter().filter(|list| list.iter().any(|i| i.is(&item.name))).count();
+    let support =
+        |item: &Item| lists.iter().filter(|list| list.iter().any(|i| i.is(&item.name))).count();
     pooled.sort_by_key(|item| std::cmp::Reverse(support(item)));
     pooled.truncate(max);
     pooled

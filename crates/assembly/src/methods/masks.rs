@@ -21,14 +21,13 @@ pub(super) struct Masks {
 
 impl Masks {
     /// Masks after the roles in which seats first spoke: `FOR 1`, `FOR 2`.
-    pub fn of_roles<'a>(
-        floor: &Floor,
-        speeches: impl IntoIterator<Item = &'a Spoken>,
-    ) -> Masks {
+    pub fn of_roles<'a>(floor: &Floor, speeches: impl IntoIterator<Item = &'a Spoken>) -> Masks {
         let mut masks = vec![SOMEBODY.to_string(); floor.seats().len()];
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for spoken in speeches {
-            let (Some(role), Some(mask)) = (spoken.role, masks.get_mut(spoken.seat)) else { continue };
+            let (Some(role), Some(mask)) = (spoken.role, masks.get_mut(spoken.seat)) else {
+                continue;
+            };
             if mask == SOMEBODY {
                 let count = counts.entry(role).or_default();
                 *count += 1;

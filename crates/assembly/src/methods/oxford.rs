@@ -32,8 +32,8 @@ pub(super) const FORM: Form = Form {
         "FOR if that side carried the motion, AGAINST if the other did, PARTIAL if neither did",
     ),
     words: &[FOR, AGAINST, "PARTIAL"],
-    synthesis: "the judgement: the decision first, then the clash that decided it and which argument \
-                won it, then what the motion's answer should be in practice",
+    synthesis: "the judgement: the decision first, then the clash that decided it and which \
+                argument won it, then what the motion's answer should be in practice",
     open: (
         "DIFFERENCES",
         "what neither side settled and what evidence would settle it; None if nothing",
@@ -111,30 +111,31 @@ fn speech(
 ) -> Cue {
     let stand = if side == FOR { "for" } else { "against" };
     let prompt = brief(floor, seat).rule(format!(
-        "This is a debate. The question is the motion and you were given the side {side}: argue {stand} it \
-         whatever you think yourself, with true premises only. You may concede a point; you may not \
-         change sides."
+        "This is a debate. The question is the motion and you were given the side {side}: argue \
+         {stand} it whatever you think yourself, with true premises only. You may concede a \
+         point; you may not change sides."
     ));
     let said: Vec<&Spoken> = debate.iter().collect();
     let (heading, heard, task) = match round {
         "opening" => (
             "Your own side so far:",
             said.into_iter().filter(|spoken| spoken.role == Some(side)).collect(),
-            "Open your case in at most 300 words: the two or three arguments that must hold for your side \
-             to win, each with its evidence. Do not answer the other side yet, and do not repeat what \
-             your own side has said.",
+            "Open your case in at most 300 words: the two or three arguments that must hold for \
+             your side to win, each with its evidence. Do not answer the other side yet, and do \
+             not repeat what your own side has said.",
         ),
         "rebuttal" => (
             "The debate so far:",
             said,
-            "Rebut in at most 250 words. Take the other side's strongest argument as its speaker would \
-             put it, show where it fails, then repair what they damaged of yours.",
+            "Rebut in at most 250 words. Take the other side's strongest argument as its speaker \
+             would put it, show where it fails, then repair what they damaged of yours.",
         ),
         _ => (
             "The debate:",
             said,
-            "Close for your side in at most 200 words: the clash on which the motion turns, why it falls \
-             to you, and the other side's best point that still stands. No new arguments.",
+            "Close for your side in at most 200 words: the clash on which the motion turns, why \
+             it falls to you, and the other side's best point that still stands. No new \
+             arguments.",
         ),
     };
     let prompt = prompt.quotes(heading, brief::quoted(heard)).text(task);

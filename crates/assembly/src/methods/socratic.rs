@@ -1,4 +1,5 @@
-//! Socratic: one states a thesis, the others ask in turn; at the end all look at what is left of it.
+//! Socratic: one states a thesis, the others question it in turn; at the end all look at what is
+//! left of it.
 
 use super::Method;
 use super::brief::{self, brief};
@@ -30,12 +31,15 @@ pub(super) const METHOD: Method = Method {
 pub(super) const FORM: Form = Form {
     verdict: (
         "APORIA",
-        "YES if the thesis fell and nothing took its place, PARTIAL if it stands only in changed form, \
-         NO if it stands",
+        "YES if the thesis fell and nothing took its place, PARTIAL if it stands only in changed \
+         form, NO if it stands",
     ),
-    synthesis: "what the inquiry leaves standing as an answer to the question: the bottom line first, then \
-                the assumption that turned out to carry it, then its limits",
-    open: ("OPEN QUESTIONS", "the questions nobody could answer, and why each matters; None if none"),
+    synthesis: "what the inquiry leaves standing as an answer to the question: the bottom line \
+                first, then the assumption that turned out to carry it, then its limits",
+    open: (
+        "OPEN QUESTIONS",
+        "the questions nobody could answer, and why each matters; None if none",
+    ),
     evolution: "how the thesis changed and which question changed it; None if it did not",
     ..Form::COMMON
 };
@@ -74,9 +78,9 @@ fn table(floor: &Floor) -> Vec<&Seat> {
 async fn state_thesis(floor: &Floor) -> Result<(&Seat, Spoken)> {
     for seat in floor.role("Respondent").into_iter().chain(floor.role("Questioners")) {
         let prompt = brief(floor, seat).text(
-            "State the thesis that the others will question: your answer to the question as one claim \
-             that could be false, then in at most 200 words what it rests on and what its words mean. \
-             Claim what you believe, not what is safe.",
+            "State the thesis that the others will question: your answer to the question as one \
+             claim that could be false, then in at most 200 words what it rests on and what its \
+             words mean. Claim what you believe, not what is safe.",
         );
         if let Some(thesis) = floor.say(seat, Cue::message(RESPONDENT, prompt)).await? {
             return Ok((seat, thesis));
@@ -153,26 +157,21 @@ fn question(
         _ => "Test what the answers commit to: a case, a consequence, a contradiction.",
     };
     let prompt = heard(brief(floor, seat), thesis, dialogue).text(format!(
-        "Round {} of {count}. You question {}, who answers for the thesis. {hint} Ask one question in at \
-         most 60 words. Do not argue, answer it yourself or say what you think.",
+        "Round {} of {count}. You question {}, who answers for the thesis. {hint} Ask one \
+         question in at most 60 words. Do not argue, answer it yourself or say what you think.",
         round + 1,
         respondent.name
     ));
     Cue::message(QUESTIONER, prompt)
 }
 
-fn answer(
-    floor: &Floor,
-    seat: &Seat,
-    thesis: &Spoken,
-    dialogue: &[Spoken],
-    asked: &Spoken,
-) -> Cue {
+fn answer(floor: &Floor, seat: &Seat, thesis: &Spoken, dialogue: &[Spoken], asked: &Spoken) -> Cue {
     let prompt = heard(brief(floor, seat), thesis, dialogue)
         .quotes("You are asked:", brief::quoted([asked]))
         .text(
-            "You answer for the thesis. Answer this question in at most 120 words, directly. If it shows \
-             that the thesis is wrong or too wide, say so and restate the thesis as you can still hold it.",
+            "You answer for the thesis. Answer this question in at most 120 words, directly. If \
+             it shows that the thesis is wrong or too wide, say so and restate the thesis as you \
+             can still hold it.",
         );
     Cue::message(RESPONDENT, prompt)
 }
@@ -186,12 +185,13 @@ fn view(
 ) -> Cue {
     let prompt = heard(brief(floor, seat), thesis, dialogue);
     if is_respondent {
-        let task = "The inquiry is over. In at most 150 words: what is left of the thesis, which question \
-                    changed it, and what you now know that you do not know.";
+        let task = "The inquiry is over. In at most 150 words: what is left of the thesis, which \
+                    question changed it, and what you now know that you do not know.";
         return Cue::message(RESPONDENT, prompt.text(task));
     }
-    let task = "The inquiry is over. In at most 120 words, without a view of your own: which assumptions \
-                came to light, which answers held, and which question was not answered.";
+    let task = "The inquiry is over. In at most 120 words, without a view of your own: which \
+                assumptions came to light, which answers held, and which question was not \
+                answered.";
     Cue::message(QUESTIONER, prompt.text(task))
 }
 
@@ -207,8 +207,8 @@ fn synthesis(
         .quotes("The inquiry:", masks.quoted(dialogue))
         .quotes("Looking back:", masks.quoted(views))
         .text(
-            "Write down where the inquiry ended. An honest open question is a result; a thesis is not \
-             refuted because it was questioned, nor proved because it was repeated.",
+            "Write down where the inquiry ended. An honest open question is a result; a thesis is \
+             not refuted because it was questioned, nor proved because it was repeated.",
         );
     FORM.ask(prompt)
 }

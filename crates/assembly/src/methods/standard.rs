@@ -64,8 +64,8 @@ async fn discuss(floor: &Floor, answers: &[Spoken], critiques: &[Spoken]) -> Res
             .quotes("What each criticised:", brief::quoted(critiques))
             .quotes("The discussion so far:", brief::quoted(&talk))
             .text(format!(
-                "Turn {} of {turns}. {} Make one point in at most 120 words: the one that matters most \
-                 now. Address whoever it concerns by name.",
+                "Turn {} of {turns}. {} Make one point in at most 120 words: the one that matters \
+                 most now. Address whoever it concerns by name.",
                 turn + 1,
                 hint(turn, turns)
             ));
@@ -90,8 +90,8 @@ fn hint(turn: u32, turns: u32) -> &'static str {
 
 fn answer(floor: &Floor, seat: &Seat) -> Cue {
     let prompt = brief(floor, seat).text(
-        "Answer the question on your own; nobody has spoken yet and the others will read this. Give your \
-         answer first, then the reasons that carry it, then where it could be wrong.",
+        "Answer the question on your own; nobody has spoken yet and the others will read this. \
+         Give your answer first, then the reasons that carry it, then where it could be wrong.",
     );
     Cue { speech: Speech::Answer, ..Cue::message(None, prompt) }
 }
@@ -99,9 +99,9 @@ fn answer(floor: &Floor, seat: &Seat) -> Cue {
 fn critique(floor: &Floor, seat: &Seat, answers: &[Spoken]) -> Cue {
     let prompt = own_and_others(brief(floor, seat), seat, ANSWERS, answers)
         .text(
-            "Criticise the answers, your own included. Look for the claim that is wrong, the assumption \
-             nobody stated and the case nobody thought of; name whose it is. Where they are right, say \
-             so in a line.",
+            "Criticise the answers, your own included. Look for the claim that is wrong, the \
+             assumption nobody stated and the case nobody thought of; name whose it is. Where \
+             they are right, say so in a line.",
         )
         .label("AGREEMENTS", "what holds up, and why")
         .label("DISAGREEMENTS", "what is wrong or weak, whose it is, and why")
@@ -131,10 +131,14 @@ fn position(
         .quotes("What each criticised:", brief::quoted(critiques))
         .quotes("The discussion:", brief::quoted(talk))
         .text(
-            "State where you stand now. It may be where you began or somewhere else; what counts is what \
-             the arguments support, not what most people said.",
+            "State where you stand now. It may be where you began or somewhere else; what counts \
+             is what the arguments support, not what most people said.",
         )
-        .label("POSITION", "your answer to the question in two to five sentences, with the reason that decides it")
+        .label(
+            "POSITION",
+            "your answer to the question in two to five sentences, with the reason that decides \
+             it",
+        )
         .label("CONFIDENCE", brief::CONFIDENCE);
     let parse = |text: &str| {
         let [position, confidence] = parse::sections(text, ["POSITION", "CONFIDENCE"]);
@@ -159,7 +163,8 @@ fn synthesis(floor: &Floor, answers: &[Spoken], talk: &[Spoken], positions: &[Sp
         .quotes("The discussion:", brief::quoted(talk))
         .quotes("Where each stands at the end:", stated)
         .text(
-            "Write down what this table came to: what all of them can stand behind, and where they part.",
+            "Write down what this table came to: what all of them can stand behind, and where \
+             they part.",
         );
     Form::COMMON.ask(prompt)
 }

@@ -1,5 +1,6 @@
 //! All seven methods on scripted voices and a paused clock.
 
+mod briefing;
 mod course;
 mod injection;
 pub(crate) mod kit;

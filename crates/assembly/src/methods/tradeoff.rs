@@ -15,7 +15,8 @@ use crate::prompt::Prompt;
 use althing_stdx::Result;
 
 const EVALUATOR: Option<&str> = Some("EVALUATOR");
-const ALTERNATIVES: [&str; 4] = ["ALTERNATIVE A", "ALTERNATIVE B", "ALTERNATIVE C", "ALTERNATIVE D"];
+const ALTERNATIVES: [&str; 4] =
+    ["ALTERNATIVE A", "ALTERNATIVE B", "ALTERNATIVE C", "ALTERNATIVE D"];
 const CRITERIA: [&str; 6] =
     ["CRITERION 1", "CRITERION 2", "CRITERION 3", "CRITERION 4", "CRITERION 5", "CRITERION 6"];
 
@@ -66,6 +67,7 @@ async fn run(floor: &Floor) -> Result<()> {
 fn pooled<const N: usize>(said: &[Spoken], labels: [&'static str; N]) -> Vec<Item> {
     let list = |spoken: &Spoken| -> Vec<Item> {
         let found = parse::sections(&spoken.text, labels).into_iter().flatten();
+        let found = found.filter(|section| !brief::is_none(section));
         found.filter_map(|section| Item::read(&section)).collect()
     };
     list::pool(&said.iter().map(list).collect::<Vec<_>>(), N)
@@ -100,12 +102,13 @@ fn listed(
 
 fn frame(floor: &Floor, seat: &Seat) -> Cue {
     let mut prompt = brief(floor, seat).text(
-        "Name the alternatives that a decision on this question has to choose between: two to four that \
-         exclude each other, the one people forget included. Do not judge them yet, and write no more \
-         lines than you have alternatives.",
+        "Name the alternatives that a decision on this question has to choose between: two to \
+         four that exclude each other, the one people forget included. Do not judge them yet, and \
+         write no more lines than you have alternatives.",
     );
     for label in ALTERNATIVES {
-        prompt = prompt.label(label, "a name of at most five words: then what it means in one sentence");
+        prompt =
+            prompt.label(label, "a name of at most five words: then what it means in one sentence");
     }
     Cue::message(EVALUATOR, prompt)
 }
@@ -113,11 +116,15 @@ fn frame(floor: &Floor, seat: &Seat) -> Cue {
 fn criteria(floor: &Floor, seat: &Seat, frames: &[Spoken], alternatives: &[Item]) -> Cue {
     let prompt = brief(floor, seat);
     let mut prompt = listed(prompt, "the alternatives", alternatives, letters, frames).text(
-        "Name the criteria by which to choose, three to six, the weightiest first. Each must tell the \
-         alternatives apart and measure something that no other one measures. Do not score yet.",
+        "Name the criteria by which to choose, three to six, the weightiest first. Each must tell \
+         the alternatives apart and measure something that no other one measures. Do not score \
+         yet.",
     );
     for label in CRITERIA {
-        prompt = prompt.label(label, "a name of at most four words: then what a high score means and why it matters");
+        prompt = prompt.label(
+            label,
+            "a name of at most four words: then what a high score means and why it matters",
+        );
     }
     Cue::message(EVALUATOR, prompt)
 }
@@ -128,8 +135,8 @@ fn evaluate(prompt: Prompt, board: &Board) -> Cue {
     let rows = keys(board.criteria.len(), numbers).join(", ");
     let prompt = prompt
         .text(
-            "Score every alternative on every criterion from 1 (bad) to 10 (good). Use the whole scale; two \
-             alternatives that differ must not get the same row of scores.",
+            "Score every alternative on every criterion from 1 (bad) to 10 (good). Use the whole \
+             scale; two alternatives that differ must not get the same row of scores.",
         )
         .label(
             "SCORES",
@@ -154,13 +161,19 @@ fn decide(prompt: Prompt, scored: &[Spoken], ranks: &[Rank]) -> Prompt {
         .quotes("How each participant scored:", brief::quoted(scored))
         .text(computed)
         .text(
-            "Decide. The means are evidence, not the decision: look at where the tables disagree, at \
-             criteria that count for more in this case, and at what cannot be undone.",
+            "Decide. The means are evidence, not the decision: look at where the tables disagree, \
+             at criteria that count for more in this case, and at what cannot be undone.",
         )
-        .label("ALIGNMENT", "YES if the participants' tables favour the same alternative, NO if not")
+        .label(
+            "ALIGNMENT",
+            "YES if the participants' tables favour the same alternative, NO if not",
+        )
         .label("RECOMMENDATION", "the alternative to choose, by name, in one line")
         .label("AGREED", "what all tables agree on, as short bullets; None if nothing")
-        .label("TRADEOFFS", "what is given up with this choice and who disputes it; None if nothing")
+        .label(
+            "TRADEOFFS",
+            "what is given up with this choice and who disputes it; None if nothing",
+        )
         .label("ANALYSIS", "why this one, by the criteria that decide, and why not the runner-up")
         .label("OTHERWISE", "under which circumstances another alternative is right, and which one")
 }

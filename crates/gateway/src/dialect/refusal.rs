@@ -65,6 +65,8 @@ const TELLING: &[(Kind, &[&str])] = &[
         Kind::ContextTooLong,
         &[
             "context_length_exceeded",
+            "context window exceeded",
+            "contextwindowexceeded",
             "exceed_context_size",
             "exceeds the available context size",
             "prompt is too long",

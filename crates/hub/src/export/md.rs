@@ -1,5 +1,5 @@
-//! Markdown. What others said stands in block quotes with its links, images and tags disarmed: it can
-//! dress its own words, and neither leave the quote nor fetch or run anything.
+//! Markdown. What others said stands in block quotes with its links, images and tags disarmed: it
+//! can dress its own words, and neither leave the quote nor fetch or run anything.
 
 use super::sheet::{self, Sheet};
 use super::{Account, Format};

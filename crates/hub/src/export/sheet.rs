@@ -1,5 +1,5 @@
-//! The order of a document, once for all formats. A format knows only how each piece is dressed, and
-//! must let nothing untrusted out of its dress.
+//! The order of a document, once for all formats. A format knows only how each piece is dressed,
+//! and must let nothing untrusted out of its dress.
 
 use super::account::{Account, Line};
 use super::words;

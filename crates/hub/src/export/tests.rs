@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 /// Everything at once that could break out of a document or drive a terminal.
 const HOSTILE: &str = "# Result\n## 9. Fake\n```\n</blockquote><script>alert(1)</script>\n\
     [a](javascript:alert(2)) ![b](http://evil/c.png)\n\\[d](javascript:e) <http://evil> [f]: g\n\
-    \x1b[31mred\x1b]0;title\x07 \u{9b}31m \u{202e}drow \u{0}end\n> quote\n~~~\n---\nEnding: completed \
-    <!-- 'single' \"double\" & -->";
+    \x1b[31mred\x1b]0;title\x07 \u{9b}31m \u{202e}drow \u{0}end\n> quote\n~~~\n---\nEnding: \
+    completed <!-- 'single' \"double\" & -->";
 
 fn turn(number: u32, phase: u32, seat: usize, speech: &str) -> Value {
     let (model, name) = [("acme:one", "Ada"), ("demo:bard", "Bob")][seat];
@@ -65,7 +65,8 @@ fn script() -> Vec<Value> {
         said(
             with(turn(2, 2, 1, "position"), json!({"role": "for", "round": "closing"})),
             "POSITION: yes\nCONFIDENCE: high",
-            json!({"is": "position", "position": "yes", "confidence": {"level": "HIGH", "score": 90}}),
+            json!({"is": "position", "position": "yes",
+                "confidence": {"level": "HIGH", "score": 90}}),
         ),
         turn_started(turn(3, 2, 0, "critique")),
         json!({"type": "turn_delta", "turn": 3, "text": "I was about to"}),
@@ -74,7 +75,8 @@ fn script() -> Vec<Value> {
         said(
             turn(4, 2, 0, "critique"),
             "AGREEMENTS: all of it",
-            json!({"is": "critique", "agreements": "all of it", "disagreements": "", "missing": "cost"}),
+            json!({"is": "critique", "agreements": "all of it", "disagreements": "",
+                "missing": "cost"}),
         ),
         phase(3, "synthesis"),
         failed(turn(5, 3, 1, "synthesis"), "too many requests"),

@@ -3,8 +3,8 @@
 use althing_assembly::event::{Confidence, Ending, Failure, Level, Totals};
 
 /// What must stand wherever a scripted voice speaks.
-pub const DEMO_NOTE: &str = "The voices marked (demo) are scripted. They are not models, and what they \
-    say is no answer to the question.";
+pub const DEMO_NOTE: &str = "The voices marked (demo) are scripted. They are not models, and what \
+    they say is no answer to the question.";
 
 const MS_PER_DAY: u64 = 86_400_000;
 

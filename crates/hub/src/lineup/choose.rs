@@ -15,14 +15,24 @@ pub const HOW_TO_ADD: &str = "For real models, set OPENAI_API_KEY, ANTHROPIC_API
      GEMINI_API_KEY, XAI_API_KEY or OPENROUTER_API_KEY, or start Ollama, LM Studio or llama-swap \
      on this machine; `althing models` shows what is found.";
 
-/// What each seat stands for where one model has several.
-const STANCES: [&str; SEATS] = [
-    "Give the most direct answer that the evidence supports, and defend it until a reason, not a \
-     number of voices, changes it.",
-    "Be the sceptic: look for what is wrong, unproven or left out in every answer, your own \
-     included, and say what would settle it.",
-    "Be the explorer: bring the alternatives nobody has named, the unusual case and the view of \
-     those who are not at the table.",
+/// What each seat stands for where one model has several: the word behind its name, and the
+/// instruction.
+const STANCES: [(&str, &str); SEATS] = [
+    (
+        "direct",
+        "Give the most direct answer that the evidence supports, and defend it until a reason, not a \
+         number of voices, changes it.",
+    ),
+    (
+        "sceptic",
+        "Be the sceptic: look for what is wrong, unproven or left out in every answer, your own \
+         included, and say what would settle it.",
+    ),
+    (
+        "explorer",
+        "Be the explorer: bring the alternatives nobody has named, the unusual case and the view of \
+         those who are not at the table.",
+    ),
 ];
 
 /// Seats for `method`: three where it can hold three, and never fewer than it needs.
@@ -93,7 +103,6 @@ fn demo_voices(most: usize, mut notes: Vec<String>) -> Lineup {
     let voices = demo::VOICES.iter().cycle().take(most);
     let seats: Vec<Sitting> = voices.map(|voice| Sitting::demo(voice.name)).collect();
     notes.push("No model was found, so scripted demo voices speak; they know nothing.".into());
-    notes.push(HOW_TO_ADD.into());
     Lineup::new(seats, notes)
 }
 
@@ -101,9 +110,12 @@ fn demo_voices(most: usize, mut notes: Vec<String>) -> Lineup {
 fn with_stances(seats: Vec<Sitting>, count: usize) -> Vec<Sitting> {
     let stances = STANCES.iter().cycle();
     let again = seats.iter().cycle().take(count).zip(stances);
-    again
-        .map(|(seat, stance)| Sitting { stance: Some(stance.to_string()), ..seat.clone() })
-        .collect()
+    let sit = |(seat, (word, stance)): (&Sitting, &(&str, &str))| Sitting {
+        name: format!("{} ({word})", seat.name),
+        stance: Some(stance.to_string()),
+        ..seat.clone()
+    };
+    again.map(sit).collect()
 }
 
 type Pick<'a> = (&'a FoundProvider, FoundModel);

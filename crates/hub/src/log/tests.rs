@@ -1,11 +1,12 @@
 //! The log as its writer and its readers see it.
 
 use super::*;
-use crate::store::tests::{delta, ended, events, started, what};
+use crate::store::tests::{delta, ended, events, place, started, what};
 use crate::store::{Standing, Store};
 use althing_stdx::Kind;
 use futures_util::future::{join_all, try_join_all};
 use futures_util::{FutureExt, join};
+use rusqlite::Connection;
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,12 +50,17 @@ async fn every_reader_gets_everything_once_and_then_the_end() {
 
 #[tokio::test]
 async fn readers_do_not_wait_for_the_store() {
-    let store = Store::in_memory().unwrap();
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
     let log = new_log(&store).await;
     assert!(log.since(0).now_or_never().is_none());
+    // Somebody else writes, so nothing of ours is saved for now.
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut append = log.append(started("why?"));
     assert!(append.as_mut().now_or_never().is_none(), "the start is saved before the run goes on");
     assert_eq!(log.since(0).now_or_never().unwrap().len(), 1);
+    other.execute_batch("ROLLBACK").unwrap();
     append.await.unwrap();
     log.append(delta("a")).now_or_never().expect("a delta waits for nothing").unwrap();
     assert_eq!(log.since(1).now_or_never().unwrap().len(), 1);

@@ -114,8 +114,8 @@ impl Place {
         };
         let message = match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => format!(
-                "{self} is damaged or not a history of Althing. Nothing was changed in it: put a good \
-                 copy in its place, or move it away to begin a new one"
+                "{self} is damaged or not a history of Althing. Nothing was changed in it: put a \
+                 good copy in its place, or move it away to begin a new one"
             ),
             Some(ErrorCode::DiskFull) => format!("{self}: the disk is full"),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {

@@ -44,8 +44,8 @@ pub(super) fn migrate(db: &mut Connection, place: &Place) -> Result<(), Trouble>
     let known = MIGRATIONS.len();
     if found > known {
         return Err(Trouble::Ours(Fault::internal(format!(
-            "{place} was written by a newer Althing (format {found}, this one knows {known}): use that \
-             one"
+            "{place} was written by a newer Althing (format {found}, this one knows {known}): use \
+             that one"
         ))));
     }
     for step in &MIGRATIONS[found..] {

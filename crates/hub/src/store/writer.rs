@@ -146,7 +146,7 @@ fn transact(db: &mut Connection, place: &Place, batch: &mut [Box<dyn Job>]) -> R
         match job.run(&one) {
             Ok(()) => one.commit().map_err(fault)?,
             // A full disk and the like undo everything, not only this job.
-            Err(fault) if one.is_autocommit() => return Err(fault),
+            Err(why) if one.is_autocommit() => return Err(why),
             Err(_) => one.finish().map_err(fault)?,
         }
     }

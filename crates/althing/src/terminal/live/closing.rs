@@ -1,6 +1,6 @@
 //! The first and the last lines of a run: who sits, and what came of it.
 
-use super::{Live, super::flow::Flow};
+use super::{super::flow::Flow, Live};
 use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading};
 use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
 use althing_assembly::measure;
@@ -45,7 +45,11 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
     match ending {
         Ending::Completed => {}
         Ending::Cancelled => {
-            out.push_str(&format!("\n{} Go on with: althing resume {}\n", screen.paint(WARN, "Stopped and saved."), live.run));
+            out.push_str(&format!(
+                "\n{} Go on with: althing resume {}\n",
+                screen.paint(WARN, "Stopped and saved."),
+                live.run
+            ));
         }
         Ending::Failed(failure) if live.is_plain() => {
             // The command says it as its own error.
@@ -64,11 +68,16 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
 
 /// Calls, tokens and money in a line.
 pub fn used(totals: &Totals) -> String {
-    let calls = if totals.calls == 1 { "1 call".to_string() } else { format!("{} calls", totals.calls) };
+    let calls =
+        if totals.calls == 1 { "1 call".to_string() } else { format!("{} calls", totals.calls) };
     let mut parts = vec![calls];
     if totals.input_tokens + totals.output_tokens > 0 {
         let at_least = if totals.uncounted > 0 { "at least " } else { "" };
-        parts.push(format!("{at_least}{} tokens in, {} out", thousands(totals.input_tokens), thousands(totals.output_tokens)));
+        parts.push(format!(
+            "{at_least}{} tokens in, {} out",
+            thousands(totals.input_tokens),
+            thousands(totals.output_tokens)
+        ));
     }
     parts.push(match (totals.cost_usd, totals.unpriced) {
         (cost, 0) if cost > 0.0 => format!("${cost:.4}"),
@@ -81,7 +90,12 @@ pub fn used(totals: &Totals) -> String {
 
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
-    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
     groups.join("\u{202f}")
 }
 

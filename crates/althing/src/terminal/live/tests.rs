@@ -7,7 +7,12 @@ use expect_test::{Expect, expect};
 const LIVE: Screen = Screen { live: true, colour: false, columns: 60 };
 
 fn opening(seats: &[&str]) -> What {
-    let seat = |name: &&str| SeatInfo { model: format!("x:{name}"), name: name.to_string(), stance: None, demo: false };
+    let seat = |name: &&str| SeatInfo {
+        model: format!("x:{name}"),
+        name: name.to_string(),
+        stance: None,
+        demo: false,
+    };
     What::RunStarted(Box::new(Opening {
         method: "standard".into(),
         question: "Why\x1b?".into(),
@@ -30,7 +35,18 @@ fn opening(seats: &[&str]) -> What {
 fn turn(turn: u32, name: &str) -> Turn {
     let seat = turn as usize;
     let (model, name) = (format!("x:{name}"), name.to_string());
-    Turn { turn, phase: 1, seat, nth: 0, model, name, speech: Speech::Answer, role: None, round: None, parallel: true }
+    Turn {
+        turn,
+        phase: 1,
+        seat,
+        nth: 0,
+        model,
+        name,
+        speech: Speech::Answer,
+        role: None,
+        round: None,
+        parallel: true,
+    }
 }
 
 fn said(by: Turn, text: &str) -> What {
@@ -81,7 +97,10 @@ fn one_voice_at_a_time_has_the_page() {
         delta(0, "second."),
         said(ada, "Ada second."),
     ];
-    check(LIVE, events, expect![[r#"
+    check(
+        LIVE,
+        events,
+        expect![[r#"
         Why\u{1b}?
         standard · Ada, Bob, Cyd · about $0.12, stops at $1.00 · run
         run1
@@ -93,12 +112,18 @@ fn one_voice_at_a_time_has_the_page() {
 
         Ada
           Ada second.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn into_a_pipe_go_whole_speeches_and_every_note() {
-    let retry = Retry { attempt: 1, wait_ms: 1500, kind: Kind::RateLimited, message: "too many requests".into() };
+    let retry = Retry {
+        attempt: 1,
+        wait_ms: 1500,
+        kind: Kind::RateLimited,
+        message: "too many requests".into(),
+    };
     let events = vec![
         opening(&["Ada", "Bob"]),
         What::PhaseStarted { phase: 1, total: 5, name: "Answers".into(), participants: vec![] },
@@ -110,9 +135,15 @@ fn into_a_pipe_go_whole_speeches_and_every_note() {
         delta(1, "unfini"),
         What::RunResumed { kept: 1, max_cost_usd: None },
         What::TurnInterrupted { turn: 1 },
-        What::RunEnded { ending: Ending::Cancelled, totals: Totals { calls: 1, ..Totals::default() } },
+        What::RunEnded {
+            ending: Ending::Cancelled,
+            totals: Totals { calls: 1, ..Totals::default() },
+        },
     ];
-    check(Screen::plain(), events, expect![[r#"
+    check(
+        Screen::plain(),
+        events,
+        expect![[r#"
         Why\u{1b}?
         standard · Ada, Bob · about $0.12, stops at $1.00 · run run1
 
@@ -130,7 +161,8 @@ fn into_a_pipe_go_whole_speeches_and_every_note() {
         Stopped and saved. Go on with: althing resume run1
 
         1 call · free
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

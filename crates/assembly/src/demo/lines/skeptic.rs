@@ -4,13 +4,17 @@ use super::Lines;
 
 pub(super) const LINES: Lines = Lines {
     claim: &[
-        "I would not have {whom} {act} yet, because nobody has shown what it costs when it goes wrong.",
+        "I would not have {whom} {act} yet, because nobody has shown what it costs when it goes \
+         wrong.",
         "Before {who} should {act}, I want to hear of one case where it failed, and why.",
         "{Who} can {act} if there is a way back, and so far nobody has described one.",
         "I trust neither {a} nor {b} until somebody names the trouble that each of them causes.",
-        "Choosing between {a} and {b} is the easy part, and living with the wrong one is the other part.",
-        "On {amount} any single number is a guess, so I would give a wide range and say what it rests on.",
-        "I expect every first figure for {amount} to be too kind and would double it before believing it.",
+        "Choosing between {a} and {b} is the easy part, and living with the wrong one is the \
+         other part.",
+        "On {amount} any single number is a guess, so I would give a wide range and say what it \
+         rests on.",
+        "I expect every first figure for {amount} to be too kind and would double it before \
+         believing it.",
         "On {why} I would first check that the thing is so before explaining it.",
         "The usual story about {why} may be true, but being usual is not evidence.",
         "On {topic} I would hold back until we have something better than a good feeling.",
@@ -32,7 +36,8 @@ pub(super) const LINES: Lines = Lines {
         "I know of no figures on {topic}, which is my point and also my weakness.",
     ],
     agree: &[
-        "“{phrase}” survives my objections, {name}, which is more than most things said about {topic} do.",
+        "“{phrase}” survives my objections, {name}, which is more than most things said about \
+         {topic} do.",
         "I have tried to break {name}'s “{phrase}” on the {key} part and could not.",
         "{name} has a point with “{phrase}”, as long as the {key} side stays small.",
         "On “{phrase}” I side with {name}, although it says less about {topic} than it seems to.",
@@ -41,9 +46,11 @@ pub(super) const LINES: Lines = Lines {
         "{name}, what would have to happen for “{phrase}” to turn out false on the {key} part?",
         "“{phrase}” is a hope, {name}, and on {topic} we need at least one thing that is not.",
         "{name} says “{phrase}” as if the {key} side had no bad days.",
-        "I would believe {name}'s “{phrase}” sooner if it came with one {key} case that went badly.",
+        "I would believe {name}'s “{phrase}” sooner if it came with one {key} case that went \
+         badly.",
         "The weak spot in “{phrase}”, {name}, is that it assumes we notice {key} trouble in time.",
-        "If {name} is wrong about “{phrase}”, somebody else pays for the {key} part, and nobody has asked them.",
+        "If {name} is wrong about “{phrase}”, somebody else pays for the {key} part, and nobody \
+         has asked them.",
     ],
     point: &[
         "My point on {topic} is that we have compared hopes and not results.",
@@ -62,20 +69,26 @@ pub(super) const LINES: Lines = Lines {
     ask: &[
         "What would you have to see to admit that you were wrong about {topic}?",
         "Which of your reasons for the {key} part would survive if the outcome were bad?",
-        "How do you know that, and would the same evidence look different to somebody who disagrees about {topic}?",
+        "How do you know that, and would the same evidence look different to somebody who \
+         disagrees about {topic}?",
         "Who pays if the {key} side fails, and have they been asked?",
         "What is the strongest objection on {topic} that you have heard and not answered?",
         "If the {key} part is such a good idea, why has it not been done already?",
     ],
     reply: &[
-        "I cannot prove it, {name}, and “{phrase}” is right to press on the {key} part where I have only caution.",
+        "I cannot prove it, {name}, and “{phrase}” is right to press on the {key} part where I \
+         have only caution.",
         "To “{phrase}” I say that I would rather be slow on {topic} than sure, {name}.",
-        "{name}, if “{phrase}” could be shown for the {key} side, I would drop the objection and keep the habit.",
-        "The answer to “{phrase}” is that I do not know, {name}, and that nobody here does on {topic}.",
-        "I give {name} that “{phrase}” weakens my case on the {key} part, though not the need for a way back.",
+        "{name}, if “{phrase}” could be shown for the {key} side, I would drop the objection and \
+         keep the habit.",
+        "The answer to “{phrase}” is that I do not know, {name}, and that nobody here does on \
+         {topic}.",
+        "I give {name} that “{phrase}” weakens my case on the {key} part, though not the need \
+         for a way back.",
     ],
     position: &[
-        "I still want evidence on {topic}, but I no longer object to a trial that is small and can be stopped.",
+        "I still want evidence on {topic}, but I no longer object to a trial that is small and \
+         can be stopped.",
         "Where I stand on {topic} is a yes on condition, and the condition is a written way back.",
         "I remain unconvinced on {topic}, though less than when we began.",
     ],

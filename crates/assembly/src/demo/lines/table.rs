@@ -17,11 +17,13 @@ pub(in crate::demo) const BESIDE: Pool = &[
     "To “{phrase}” from {name} I would only add the {key} side of it.",
 ];
 pub(in crate::demo) const LOOK_BACK: Pool = &[
-    "What is left to say about {topic} is less than what we began with, and {name}'s “{phrase}” made it so.",
+    "What is left to say about {topic} is less than what we began with, and {name}'s “{phrase}” \
+     made it so.",
     "Looking back on the {key} part, “{phrase}” from {name} was the turn of the conversation.",
     "The assumption that came to light about {topic} is the one behind {name}'s “{phrase}”.",
     "Of all that was said on the {key} question, {name}'s “{phrase}” held best.",
-    "The whole talk about {topic} leaned on “{phrase}” from {name}, more than it seemed at the time.",
+    "The whole talk about {topic} leaned on “{phrase}” from {name}, more than it seemed at the \
+     time.",
 ];
 pub(in crate::demo) const UNKNOWN: Pool = &[
     "Nobody could say for whom the {key} part is meant.",
@@ -38,6 +40,14 @@ pub(in crate::demo) const DECIDED: Pool = &[
     "because more of that case on {topic} was left standing",
     "since its strongest point on the {key} part went unanswered",
 ];
+pub(in crate::demo) const ALIGNED: Pool = &[
+    "because all tables favour the same answer on {topic}",
+    "since every table puts the same {key} answer first",
+];
+pub(in crate::demo) const TORN: Pool = &[
+    "because the tables favour different answers on {topic}",
+    "since the tables put different {key} answers first",
+];
 pub(in crate::demo) const AGREED: Pool = &[
     "- A small start on the {key} part, in a form that can be stopped",
     "- Nobody objected to “{phrase}” from {name} as an answer on {topic}",
@@ -45,27 +55,34 @@ pub(in crate::demo) const AGREED: Pool = &[
     "- More can be found out about {topic} by trying than by talking",
 ];
 pub(in crate::demo) const BOTTOM: Pool = &[
-    "The bottom line is that {who} may {act} on a small scale, with the way back written down first.",
+    "The bottom line is that {who} may {act} on a small scale, with the way back written down \
+     first.",
     "Between {a} and {b} the table would take the one that is easier to leave again.",
     "For {amount} the table trusts a range found by trying a small part, and no single figure.",
     "On {why} the table keeps two explanations and the test that would tell them apart.",
-    "The bottom line on {topic} is a small step that can be taken back, and a look around before the second.",
+    "The bottom line on {topic} is a small step that can be taken back, and a look around before \
+     the second.",
 ];
 pub(in crate::demo) const REFUSED: Pool = &[
-    "The motion that {who} should {act} is not carried, since its costs were named and not answered.",
+    "The motion that {who} should {act} is not carried, since its costs were named and not \
+     answered.",
     "The motion on {topic} is not carried, since its costs were named and not answered.",
 ];
 pub(in crate::demo) const INSIGHT: Pool = &[
-    "What decides it is “{phrase}”, from {name}, because it holds for the {key} part whoever turns out to be right.",
-    "The insight that carries it came from {name} with “{phrase}”, and it applies to the {key} side either way.",
+    "What decides it is “{phrase}”, from {name}, because it holds for the {key} part whoever \
+     turns out to be right.",
+    "The insight that carries it came from {name} with “{phrase}”, and it applies to the {key} \
+     side either way.",
 ];
 pub(in crate::demo) const SCRIPTED: Pool = &[
     "These voices are scripted, so seat a real model before you act on {topic}.",
     "Scripted voices know nothing about {topic}, so let real models have the last word.",
 ];
 pub(in crate::demo) const DIFFER: Pool = &[
-    "{name} holds to “{phrase}” and {other} to “{words}”, and only a trial of the {key} part would settle it.",
-    "Between {name}'s “{phrase}” and {other}'s “{words}” the table did not choose, and evidence on {topic} would.",
+    "{name} holds to “{phrase}” and {other} to “{words}”, and only a trial of the {key} part \
+     would settle it.",
+    "Between {name}'s “{phrase}” and {other}'s “{words}” the table did not choose, and evidence \
+     on {topic} would.",
     "How far “{phrase}” from {name} reaches stays disputed on {topic}.",
 ];
 pub(in crate::demo) const FAILED: Pool = &[
@@ -74,7 +91,8 @@ pub(in crate::demo) const FAILED: Pool = &[
 ];
 pub(in crate::demo) const EVOLUTION: Pool = &[
     "{name} moved towards a smaller claim on {topic} after “{words}” from {other}.",
-    "The views on the {key} part came closer when {other} said “{words}”, and {name} gave way a little.",
+    "The views on the {key} part came closer when {other} said “{words}”, and {name} gave way a \
+     little.",
     "{name} narrowed “{phrase}” on the way to an answer on {topic}.",
 ];
 pub(in crate::demo) const ASSUME: Pool = &[
@@ -121,6 +139,8 @@ pub(in crate::demo) const UNMOVED: Pool = &[
     "since we now differ on the {key} question by less than our own doubt",
     "because I had already counted the {key} risks that were named",
     "as my reasons on {topic} were repeated more than they were answered",
+    "since the one new thing on the {key} side cuts both ways",
+    "because an average is no reason to move on {topic}",
 ];
 pub(in crate::demo) const STEPS: Pool = &[
     "The first step is a morning on the {key} part with the door closed.",
@@ -134,6 +154,9 @@ pub(in crate::demo) const PICKED: Pool = &[
     "for “{phrase}”, where {name} found the cheap end of the {key} question",
     "since “{phrase}” from {name} would tell us something about {topic} either way",
     "as “{phrase}” from {name} is the odd {key} idea that may turn out right",
+    "since nobody would miss a week spent on “{phrase}” from {name}, whatever becomes of {topic}",
+    "because with “{phrase}” {name} asks most of the {key} part and least of us",
+    "for “{phrase}” from {name}, which makes people look at {topic} who would not have looked",
 ];
 pub(in crate::demo) const SELECTED: Pool = &[
     "“{phrase}”, as {name} has it, with the {key} part kept small enough to stop.",
@@ -152,6 +175,8 @@ pub(in crate::demo) const JOINS: Pool = &[
     "a {key} handover, so that “{phrase}” from {name} reaches the next people too",
     "a week of the opposite {key} habit, compared with “{phrase}” from {name}",
     "a shared {key} notebook, opened with “{phrase}” from {name}",
+    "a yearly {key} fair, with “{phrase}” from {name} as its first stand",
+    "a quarrel about {topic} held in public, with “{phrase}” from {name} as the opening",
 ];
 pub(in crate::demo) const ABOUT: Pool = &[
     "it keeps an answer on {topic} within reach at the lowest price",
@@ -160,16 +185,17 @@ pub(in crate::demo) const ABOUT: Pool = &[
     "it leaves room to change one's mind about the {key} side",
 ];
 pub(in crate::demo) const COUNTS: Pool = &[
-    "high if we would still say the same about {topic} in a year",
-    "high if a mistake on the {key} part shows here first",
-    "high if it tells the answers on {topic} apart",
-    "high if those who live with the {key} side would ask for it",
-    "high if an outsider could measure it on the {key} part",
-    "high if it stays true when opinions on {topic} change",
+    "a high score means less regret about {topic} in a year",
+    "a high score means that a {key} mistake is seen early",
+    "a high score means a clear difference between the answers on {topic}",
+    "a high score means that those who live with the {key} side would agree",
+    "a high score means that an outsider could check the {key} part",
+    "a high score means that new opinions on {topic} change little",
 ];
 pub(in crate::demo) const OTHERWISE: Pool = &[
     "If the {key} part turns out to be urgent or hard to undo, the runner-up is the better choice.",
-    "Where somebody nearby has already decided about {topic}, take the runner-up and borrow from them.",
+    "Where somebody nearby has already decided about {topic}, take the runner-up and borrow from \
+     them.",
 ];
 pub(in crate::demo) const CHOSEN: Pool = &[
     "as the answer on {topic} that is easiest to leave again",
@@ -194,7 +220,41 @@ pub(in crate::demo) const INVITE: Pool = &[
 
 #[cfg(test)]
 pub(in crate::demo) const ALL: &[Pool] = &[
-    LEAD, BESIDE, LOOK_BACK, UNKNOWN, SPLIT, DECIDED, AGREED, BOTTOM, REFUSED, INSIGHT, SCRIPTED, DIFFER,
-    FAILED, EVOLUTION, ASSUME, SURE[0], SURE[1], SURE[2], ODDS, TIMES, PANEL_ODDS, PANEL_TIMES, UNMOVED,
-    STEPS, PICKED, SELECTED, KEPT, JOINS, ABOUT, COUNTS, OTHERWISE, CHOSEN, GENERAL, GREETING, INVITE,
+    LEAD,
+    BESIDE,
+    LOOK_BACK,
+    UNKNOWN,
+    SPLIT,
+    DECIDED,
+    ALIGNED,
+    TORN,
+    AGREED,
+    BOTTOM,
+    REFUSED,
+    INSIGHT,
+    SCRIPTED,
+    DIFFER,
+    FAILED,
+    EVOLUTION,
+    ASSUME,
+    SURE[0],
+    SURE[1],
+    SURE[2],
+    ODDS,
+    TIMES,
+    PANEL_ODDS,
+    PANEL_TIMES,
+    UNMOVED,
+    STEPS,
+    PICKED,
+    SELECTED,
+    KEPT,
+    JOINS,
+    ABOUT,
+    COUNTS,
+    OTHERWISE,
+    CHOSEN,
+    GENERAL,
+    GREETING,
+    INVITE,
 ];

@@ -20,22 +20,25 @@ fn who_should_do_what() {
     check("Should we still use PHP?", "still using PHP | PHP | we + still use PHP");
     check(
         "Should voting be mandatory?",
-        "voting being mandatory | mandatory, voting | voting + be mandatory",
+        "voting being mandatory | voting, mandatory | voting + be mandatory",
     );
     check(
         "We are five. In a startup, should the design team ship weekly?",
         "shipping weekly | weekly, team | the design team + ship weekly",
     );
-    check("Shouldn't cats rule the world?", "ruling the world | world, cats rule | cats + rule the world");
+    check(
+        "Shouldn't cats rule the world?",
+        "ruling the world | world, cats rule | cats + rule the world",
+    );
 }
 
 #[test]
 fn one_of_two() {
-    check("Rust or Go for a CLI?", "Rust or Go for a CLI | CLI, Rust | Rust / Go");
-    check("Tabs or spaces?", "Tabs or spaces | spaces, Tabs | Tabs / spaces");
+    check("Rust or Go for a CLI?", "Rust or Go for a CLI | Rust-or-Go, CLI | Rust / Go");
+    check("Tabs or spaces?", "Tabs or spaces | Tabs-or-spaces | Tabs / spaces");
     check(
         "Which database should we use, Postgres or MySQL?",
-        "Postgres or MySQL | MySQL, Postgres, database | Postgres / MySQL",
+        "Postgres or MySQL | Postgres-or-MySQL, database | Postgres / MySQL",
     );
     check(
         "Is it better to rent or to buy a house?",
@@ -48,30 +51,46 @@ fn one_of_two() {
 fn other_questions() {
     check("How do we reduce our cloud bill?", "how to reduce our cloud bill | cloud bill");
     check("How long does it take to learn Rust?", "how long it takes to learn Rust | Rust");
-    check("How many people fit in a bus?", "how many people fit in a bus | bus, people");
-    check("What is the best way to store passwords?", "the best way to store passwords | passwords");
+    check("How many people fit in a bus?", "how many people fit in a bus | people, bus");
+    check(
+        "What is the best way to store passwords?",
+        "the best way to store passwords | passwords",
+    );
     check("What's photosynthesis?", "photosynthesis | photosynthesis");
-    check("Why is the sky blue?", "why the sky is blue | sky blue");
+    check("Why is the sky blue?", "why the sky is blue | sky, blue");
     check("why do cats purr", "why cats purr | cats");
-    check("Is Rust worth it?", "whether Rust is worth it | Rust worth");
+    check("Is Rust worth it?", "whether Rust is worth it | Rust");
+    check(
+        "Is remote work better than office work?",
+        "whether remote work is better than office work | remote work, office work",
+    );
     check("Can machines think?", "whether machines can think | machines");
     check("Write a haiku about autumn.", "writing a haiku about autumn | autumn, haiku");
     check("Hi, could you explain monads?", "explaining monads | monads");
-    check("Do you think we should hire more testers?", "whether we should hire more testers | testers");
-    check("Which language is best for games?", "which language is best for games | games, language");
+    check(
+        "Do you think we should hire more testers?",
+        "whether we should hire more testers | testers",
+    );
+    check(
+        "Which language is best for games?",
+        "which language is best for games | language, games",
+    );
 }
 
 #[test]
 fn anything_else_is_quoted() {
     check("Monolith", "“Monolith” | Monolith");
     check("Hi", "“Hi” | “Hi”");
-    check("Sollen wir nach Bergen umziehen?", "“Sollen wir nach Bergen umziehen” | Bergen umziehen");
+    check(
+        "Sollen wir nach Bergen umziehen?",
+        "“Sollen wir nach Bergen umziehen” | Bergen umziehen",
+    );
     check("東京はどこですか？", "“東京はどこですか” | 東京はどこですか");
     check("🙂🚀", "“🙂🚀” | 🙂🚀");
     check("???", "“???” | “???”");
     check("", "a question without words | wordless");
     check("CONSENSUS: YES", "“CONSENSUS YES” | CONSENSUS");
-    check("fn main() { println!(\"hi\"); }", "“fn main println hi” | println hi, fn main".replace("println hi, fn main", "main println").as_str());
+    check("fn main() { println!(\"hi\"); }", "“fn main println hi” | main println");
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn verdicts_as_models_write_them() {
     fn check(text: &str, want: &str) {
         let read = read(text);
         let more: Vec<String> = read.more.into_iter().map(|more| more.text).collect();
-        let fields = [read.consensus, read.agreed, more.join(", "), read.differences, read.synthesis];
+        let fields =
+            [read.consensus, read.agreed, more.join(", "), read.differences, read.synthesis];
         assert_eq!(fields.join(" | "), want, "\n{text}");
     }
     const OPEN: &str = NOTHING_OPEN;
@@ -49,5 +50,8 @@ fn verdicts_as_models_write_them() {
         &format!("PARTIAL |  | f | {OPEN} | v"),
     );
     check("Nothing holds.", &format!("PARTIAL |  |  | {OPEN} | Nothing holds."));
-    check("## FAILED\nf\n## VERDICT\nv\nVERDICT: NO", &format!("PARTIAL |  | f | {OPEN} | v\nVERDICT: NO"));
+    check(
+        "## FAILED\nf\n## VERDICT\nv\nVERDICT: NO",
+        &format!("PARTIAL |  | f | {OPEN} | v\nVERDICT: NO"),
+    );
 }

@@ -29,7 +29,10 @@ fn estimates_as_models_write_them() {
         "REVISED ESTIMATE: 12 weeks; the rest is UNCHANGED\nCONFIDENCE: LOW",
         "12 weeks; the rest is UNCHANGED | LOW (30)",
     );
-    check("REVISED ESTIMATE: 12 weeks\nREASONING: Panelist A is UNCHANGED", "12 weeks | not stated");
+    check(
+        "REVISED ESTIMATE: 12 weeks\nREASONING: Panelist A is UNCHANGED",
+        "12 weeks | not stated",
+    );
     check("My view is not unchanged: 12 weeks", "My view is not unchanged: 12 weeks | not stated");
     check("slow and highly uncertain", "slow and highly uncertain | not stated");
 }
@@ -61,9 +64,14 @@ async fn phases(same: usize, lost: usize) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_settled_panel_has_no_third_round() {
-    for (same, lost, want) in
-        [(10, 0, "124"), (7, 0, "124"), (6, 0, "1234"), (0, 0, "1234"), (6, 2, "124"), (0, 9, "1234")]
-    {
+    for (same, lost, want) in [
+        (10, 0, "124"),
+        (7, 0, "124"),
+        (6, 0, "1234"),
+        (0, 0, "1234"),
+        (6, 2, "124"),
+        (0, 9, "1234"),
+    ] {
         assert_eq!(phases(same, lost).await, want, "{same} unchanged, {lost} lost");
     }
 }

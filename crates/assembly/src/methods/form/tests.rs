@@ -39,8 +39,8 @@ fn forms_as_models_fill_them() {
     );
     check(
         &form,
-        "**CONSENSUS:** Yes\n\n**AGREED:**\n- a\n- b\n\n**SYNTHESIS:** s\n\n**DIFFERENCES:** None.\n\n\
-         **EVOLUTION:** none",
+        "**CONSENSUS:** Yes\n\n**AGREED:**\n- a\n- b\n\n**SYNTHESIS:** s\n\n**DIFFERENCES:** \
+         None.\n\n**EVOLUTION:** none",
         "YES | - a\n- b | s | None | ",
     );
     check(
@@ -76,12 +76,20 @@ fn each_method_has_its_own_words() {
         "APORIA: yes\nSYNTHESIS: s\nOPEN_QUESTIONS: why?\nEVOLUTION: e",
         "YES |  | s | why? | e",
     );
-    check(socratic, "**Open Questions:** None\n**Aporia:** no", "NO |  | **Open Questions:** None\n**Aporia:** no | None | ");
+    check(
+        socratic,
+        "**Open Questions:** None\n**Aporia:** no",
+        "NO |  | **Open Questions:** None\n**Aporia:** no | None | ",
+    );
     let delphi = &delphi::FORM;
     check(
         delphi,
         "### CONVERGENCE\nPARTIAL\n### SYNTHESIS\n5 weeks",
         "PARTIAL |  | 5 weeks | None - strong convergence | ",
     );
-    check(delphi, "CONVERGENCE: YES\nSYNTHESIS: 5\nDIFFERENCES: C says 9", "YES |  | 5 | C says 9 | ");
+    check(
+        delphi,
+        "CONVERGENCE: YES\nSYNTHESIS: 5\nDIFFERENCES: C says 9",
+        "YES |  | 5 | C says 9 | ",
+    );
 }

@@ -24,9 +24,9 @@ async fn standard() {
         -- 4 to 5
         == 5/5 Synthesis: ada bob
         ada synthesis: YES after 8
-           agreed: agreed by ada who read 6
            synthesis: synthesis by ada who read 6
            differences: differences by ada who read 6
+           agreed: agreed by ada who read 6
            Evolution: evolution by ada who read 6
            sure: ada 80, bob 80
         => completed
@@ -35,91 +35,103 @@ async fn standard() {
 
 #[tokio::test(start_paused = true)]
 async fn oxford() {
-    check(table("oxford", 4), expect![[r#"
-        == 1/4 Opening Statements: ada bob cyd dan
-        ada FOR opening: ada read 0
-        bob AGAINST opening: bob read 0
-        cyd FOR opening: cyd read 1
-        dan AGAINST opening: dan read 1
-        -- 1 to 2
-        == 2/4 Rebuttals: ada bob cyd dan
-        ada FOR rebuttal: ada read 4
-        bob AGAINST rebuttal: bob read 5
-        cyd FOR rebuttal: cyd read 6
-        dan AGAINST rebuttal: dan read 7
-        -- 2 to 3
-        == 3/4 Closing Arguments: ada bob cyd dan
-        ada FOR closing: ada read 8
-        bob AGAINST closing: bob read 9
-        -- 3 to 4
-        == 4/4 Judgement: ada bob cyd dan
-        ada synthesis: PARTIAL after 10
-           agreed: agreed by ada who read 10
-           synthesis: synthesis by ada who read 10
-           differences: differences by ada who read 10
-           Evolution: evolution by ada who read 10
-           Speakers: FOR 1: ada / AGAINST 1: bob / FOR 2: cyd / AGAINST 2: dan
-           by one who debated
-        => completed
-    "#]]).await;
+    check(
+        table("oxford", 4),
+        expect![[r#"
+            == 1/4 Opening Statements: ada bob cyd dan
+            ada FOR opening: ada read 0
+            bob AGAINST opening: bob read 0
+            cyd FOR opening: cyd read 1
+            dan AGAINST opening: dan read 1
+            -- 1 to 2
+            == 2/4 Rebuttals: ada bob cyd dan
+            ada FOR rebuttal: ada read 4
+            bob AGAINST rebuttal: bob read 5
+            cyd FOR rebuttal: cyd read 6
+            dan AGAINST rebuttal: dan read 7
+            -- 2 to 3
+            == 3/4 Closing Arguments: ada bob cyd dan
+            ada FOR closing: ada read 8
+            bob AGAINST closing: bob read 9
+            -- 3 to 4
+            == 4/4 Judgement: ada bob cyd dan
+            ada synthesis: PARTIAL after 10
+               synthesis: synthesis by ada who read 10
+               differences: differences by ada who read 10
+               agreed: agreed by ada who read 10
+               Evolution: evolution by ada who read 10
+               Speakers: FOR 1: ada / AGAINST 1: bob / FOR 2: cyd / AGAINST 2: dan
+               by one who debated
+            => completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn advocate() {
-    check(table("advocate", 3), expect![[r#"
-        == 1/3 Initial Positions: ada bob cyd
-        ada DEFENDER: ada read 0
-        bob DEFENDER: bob read 1
-        -- 1 to 2
-        == 2/3 Cross-Examination: ada bob cyd
-        cyd ADVOCATE: cyd read 2
-        ada DEFENDER: ada read 3
-        cyd ADVOCATE: cyd read 4
-        bob DEFENDER: bob read 5
-        cyd ADVOCATE: cyd read 6
-        ada DEFENDER: ada read 7
-        cyd ADVOCATE: cyd read 8
-        bob DEFENDER: bob read 9
-        -- 2 to 3
-        == 3/3 Verdict: ada bob cyd
-        ada synthesis: PARTIAL after 10
-           agreed: survived by ada who read 10
-           synthesis: verdict by ada who read 10
-           differences: unresolved by ada who read 10
-           Failed: failed by ada who read 10
-           Speakers: DEFENDER 1: ada / DEFENDER 2: bob / ADVOCATE 1: cyd
-           by one who debated
-        => completed
-    "#]]).await;
+    check(
+        table("advocate", 3),
+        expect![[r#"
+            == 1/3 Initial Positions: ada bob cyd
+            ada DEFENDER: ada read 0
+            bob DEFENDER: bob read 1
+            -- 1 to 2
+            == 2/3 Cross-Examination: ada bob cyd
+            cyd ADVOCATE: cyd read 2
+            ada DEFENDER: ada read 3
+            cyd ADVOCATE: cyd read 4
+            bob DEFENDER: bob read 5
+            cyd ADVOCATE: cyd read 6
+            ada DEFENDER: ada read 7
+            cyd ADVOCATE: cyd read 8
+            bob DEFENDER: bob read 9
+            -- 2 to 3
+            == 3/3 Verdict: ada bob cyd
+            ada synthesis: PARTIAL after 10
+               synthesis: verdict by ada who read 10
+               differences: unresolved by ada who read 10
+               agreed: survived by ada who read 10
+               Failed: failed by ada who read 10
+               Speakers: DEFENDER 1: ada / DEFENDER 2: bob / ADVOCATE 1: cyd
+               by one who debated
+            => completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn socratic() {
-    check(table("socratic", 3), expect![[r#"
-        == 1/3 Initial Thesis: ada bob cyd
-        ada RESPONDENT: ada read 0
-        -- 1 to 2
-        == 2/3 Socratic Inquiry: ada bob cyd
-        bob QUESTIONER: bob read 1
-        ada RESPONDENT: ada read 2
-        cyd QUESTIONER: cyd read 3
-        ada RESPONDENT: ada read 4
-        bob QUESTIONER: bob read 5
-        ada RESPONDENT: ada read 6
-        -- 2 to 3
-        == 3/3 Aporia: ada bob cyd
-        ada RESPONDENT: ada read 7
-        bob QUESTIONER: bob read 7
-        cyd QUESTIONER: cyd read 7
-        ada synthesis: YES after 10
-           agreed: agreed by ada who read 10
-           synthesis: synthesis by ada who read 10
-           differences: open questions by ada who read 10
-           Evolution: evolution by ada who read 10
-           Speakers: RESPONDENT 1: ada / QUESTIONER 1: bob / QUESTIONER 2: cyd
-           by one who debated
-        => completed
-    "#]]).await;
+    check(
+        table("socratic", 3),
+        expect![[r#"
+            == 1/3 Initial Thesis: ada bob cyd
+            ada RESPONDENT: ada read 0
+            -- 1 to 2
+            == 2/3 Socratic Inquiry: ada bob cyd
+            bob QUESTIONER: bob read 1
+            ada RESPONDENT: ada read 2
+            cyd QUESTIONER: cyd read 3
+            ada RESPONDENT: ada read 4
+            bob QUESTIONER: bob read 5
+            ada RESPONDENT: ada read 6
+            -- 2 to 3
+            == 3/3 Aporia: ada bob cyd
+            ada RESPONDENT: ada read 7
+            bob QUESTIONER: bob read 7
+            cyd QUESTIONER: cyd read 7
+            ada synthesis: YES after 10
+               synthesis: synthesis by ada who read 10
+               differences: open questions by ada who read 10
+               agreed: agreed by ada who read 10
+               Evolution: evolution by ada who read 10
+               Speakers: RESPONDENT 1: ada / QUESTIONER 1: bob / QUESTIONER 2: cyd
+               by one who debated
+            => completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,9 +154,9 @@ async fn delphi() {
         -- 3 to 4
         == 4/4 Aggregation: ada bob cyd
         ada synthesis: YES after 9
-           agreed: agreed by ada who read 9
            synthesis: synthesis by ada who read 9
            differences: differences by ada who read 9
+           agreed: agreed by ada who read 9
            Evolution: evolution by ada who read 9
            Statistics: 3 of 3 panelists have given an estimate. Confidence: HIGH 3, MEDIUM 0, LOW 0, 80 of 100 on average. Figures: lowest 3, median 3, highest 3.
            Speakers: Panelist A: ada / Panelist B: bob / Panelist C: cyd
@@ -170,7 +182,6 @@ async fn brainstorm() {
         -- 3 to 4
         == 4/4 Idea Synthesis: ada bob
         ada synthesis: 3 SELECTED after 6
-           agreed: 
            synthesis: IDEA 1: idea 1 by ada who read 6 /  / IDEA 2: idea 2 by ada who read 6 /  / IDEA 3: idea 3 by ada who read 6
            differences: alternatives by ada who read 6
            Votes: 1. ada's first idea (ada): 2 picks, 6 points / 2. ada's second idea ada read 0 (ada): 2 picks, 4 points / 3. bob's first idea (bob): 2 picks, 2 points
@@ -195,9 +206,9 @@ async fn tradeoff() {
         -- 3 to 4
         == 4/4 Decision: ada bob
         ada synthesis: YES after 6
-           agreed: agreed by ada who read 4
            synthesis: RECOMMENDATION: recommendation by ada who read 4 /  / analysis by ada who read 4
            differences: tradeoffs by ada who read 4
+           agreed: agreed by ada who read 4
            Scores: 1. Plan A: 8.0 of 10 / 2. Plan B: 6.0 of 10 / 3. Plan C: 4.0 of 10 / Criteria: Cost 1, Cost 2, Cost 3, Cost 4, Cost 5, Cost 6. Tables read: 2.
            When to choose differently: otherwise by ada who read 4
         => completed

@@ -1,6 +1,8 @@
 //! A table of scripted voices, and its log as text.
 
-use crate::event::{Confidence, Ending, Event, Opening, Outcome, Parts, SeatInfo, Speech, Synthesis, What};
+use crate::event::{
+    Confidence, Ending, Event, Opening, Outcome, Parts, SeatInfo, Speech, Synthesis, What,
+};
 use crate::floor::{Floor, Log, Price, Rules, Seat};
 use crate::past::Past;
 use crate::prompt::{Heard, hear};
@@ -79,10 +81,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
 }
 
 impl Table {
-    pub fn script(
-        mut self,
-        script: impl Fn(&Call) -> Vec<Step> + Send + Sync + 'static,
-    ) -> Table {
+    pub fn script(mut self, script: impl Fn(&Call) -> Vec<Step> + Send + Sync + 'static) -> Table {
         self.script = Arc::new(script);
         self
     }
@@ -253,10 +252,10 @@ pub(crate) fn show(synthesis: &Synthesis) -> String {
     let Synthesis { consensus, agreed, synthesis: text, differences, .. } = synthesis;
     let mut lines = vec![
         format!("{consensus} after {}", synthesis.messages),
-        format!("agreed: {agreed}"),
         format!("synthesis: {}", text.replace('\n', " / ")),
         format!("differences: {differences}"),
     ];
+    lines.extend((!agreed.is_empty()).then(|| format!("agreed: {agreed}")));
     let more = synthesis.more.iter();
     lines.extend(more.map(|more| format!("{}: {}", more.name, more.text.replace('\n', " / "))));
     let sure = synthesis.confidences.iter().map(|s| format!("{} {}", s.name, s.confidence.score));

@@ -70,9 +70,9 @@ async fn lose_a_turn(method: &Method, seat: usize, nth: usize, mishap: Vec<Step>
             assert_eq!(leaked, None, "{what}: {}", message.text);
         }
     }
-    let said = events.iter().filter(|event| {
-        matches!(&event.what, What::TurnEnded { outcome: Outcome::Said(_), .. })
-    });
+    let said = events
+        .iter()
+        .filter(|event| matches!(&event.what, What::TurnEnded { outcome: Outcome::Said(_), .. }));
     let synthesis = synthesis(&events).expect("it concludes");
     assert_eq!(synthesis.messages as usize, said.count() - 1, "{what}");
 
@@ -158,91 +158,103 @@ async fn two_misses_in_a_row_are_enough() {
 #[tokio::test(start_paused = true)]
 async fn the_respondent_is_out_and_another_takes_over() {
     let table = with_mishap(table("socratic", 3), 0, 2, vec![Step::Fail(Kind::BadKey, "bad")]);
-    check(table, expect![[r#"
-        == 1/3 Initial Thesis: ada bob cyd
-        ada RESPONDENT: ada read 0
-        -- 1 to 2
-        == 2/3 Socratic Inquiry: ada bob cyd
-        bob QUESTIONER: bob read 1
-        ada RESPONDENT: ada read 2
-        cyd QUESTIONER: cyd read 3
-        ada RESPONDENT: FAILED bad_key: bad
-        cyd QUESTIONER: cyd read 4
-        bob RESPONDENT: bob read 5
-        -- 2 to 3
-        == 3/3 Aporia: bob cyd
-        bob RESPONDENT: bob read 6
-        cyd QUESTIONER: cyd read 6
-        bob synthesis: YES after 8
-           agreed: agreed by bob who read 8
-           synthesis: synthesis by bob who read 8
-           differences: open questions by bob who read 8
-           Evolution: evolution by bob who read 8
-           Speakers: RESPONDENT 1: ada / QUESTIONER 1: bob / QUESTIONER 2: cyd
-           by one who debated
-        => completed
-    "#]]).await;
+    check(
+        table,
+        expect![[r#"
+            == 1/3 Initial Thesis: ada bob cyd
+            ada RESPONDENT: ada read 0
+            -- 1 to 2
+            == 2/3 Socratic Inquiry: ada bob cyd
+            bob QUESTIONER: bob read 1
+            ada RESPONDENT: ada read 2
+            cyd QUESTIONER: cyd read 3
+            ada RESPONDENT: FAILED bad_key: bad
+            cyd QUESTIONER: cyd read 4
+            bob RESPONDENT: bob read 5
+            -- 2 to 3
+            == 3/3 Aporia: bob cyd
+            bob RESPONDENT: bob read 6
+            cyd QUESTIONER: cyd read 6
+            bob synthesis: YES after 8
+               synthesis: synthesis by bob who read 8
+               differences: open questions by bob who read 8
+               agreed: agreed by bob who read 8
+               Evolution: evolution by bob who read 8
+               Speakers: RESPONDENT 1: ada / QUESTIONER 1: bob / QUESTIONER 2: cyd
+               by one who debated
+            => completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_respondent_has_no_thesis() {
     let table = with_mishap(table("socratic", 2), 0, 0, vec![Step::Refuse]);
-    check(table, expect![[r#"
-        == 1/3 Initial Thesis: ada bob
-        ada RESPONDENT: FAILED refused: the model declined to answer
-        bob RESPONDENT: bob read 0
-        -- 1 to 2
-        == 2/3 Socratic Inquiry: ada bob
-        ada QUESTIONER: ada read 1
-        bob RESPONDENT: bob read 2
-        ada QUESTIONER: ada read 3
-        bob RESPONDENT: bob read 4
-        ada QUESTIONER: ada read 5
-        bob RESPONDENT: bob read 6
-        -- 2 to 3
-        == 3/3 Aporia: ada bob
-        bob RESPONDENT: bob read 7
-        ada QUESTIONER: ada read 7
-        ada synthesis: YES after 9
-           agreed: agreed by ada who read 9
-           synthesis: synthesis by ada who read 9
-           differences: open questions by ada who read 9
-           Evolution: evolution by ada who read 9
-           Speakers: QUESTIONER 1: ada / RESPONDENT 1: bob
-        => completed
-    "#]]).await;
+    check(
+        table,
+        expect![[r#"
+            == 1/3 Initial Thesis: ada bob
+            ada RESPONDENT: FAILED refused: the model declined to answer
+            bob RESPONDENT: bob read 0
+            -- 1 to 2
+            == 2/3 Socratic Inquiry: ada bob
+            ada QUESTIONER: ada read 1
+            bob RESPONDENT: bob read 2
+            ada QUESTIONER: ada read 3
+            bob RESPONDENT: bob read 4
+            ada QUESTIONER: ada read 5
+            bob RESPONDENT: bob read 6
+            -- 2 to 3
+            == 3/3 Aporia: ada bob
+            bob RESPONDENT: bob read 7
+            ada QUESTIONER: ada read 7
+            ada synthesis: YES after 9
+               synthesis: synthesis by ada who read 9
+               differences: open questions by ada who read 9
+               agreed: agreed by ada who read 9
+               Evolution: evolution by ada who read 9
+               Speakers: QUESTIONER 1: ada / RESPONDENT 1: bob
+            => completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_advocate_is_out_and_a_defender_takes_over() {
     let table = with_mishap(table("advocate", 4), 3, 1, vec![Step::Fail(Kind::BadKey, "bad")]);
-    check(table, expect![[r#"
-        == 1/3 Initial Positions: ada bob cyd dan
-        ada DEFENDER: ada read 0
-        bob DEFENDER: bob read 1
-        cyd DEFENDER: cyd read 2
-        -- 1 to 2
-        == 2/3 Cross-Examination: ada bob cyd dan
-        dan ADVOCATE: dan read 3
-        ada DEFENDER: ada read 4
-        dan ADVOCATE: FAILED bad_key: bad
-        ada ADVOCATE: ada read 5
-        cyd DEFENDER: cyd read 6
-        ada ADVOCATE: ada read 7
-        bob DEFENDER: bob read 8
-        ada ADVOCATE: ada read 9
-        cyd DEFENDER: cyd read 10
-        -- 2 to 3
-        == 3/3 Verdict: ada bob cyd
-        ada synthesis: PARTIAL after 11
-           agreed: survived by ada who read 11
-           synthesis: verdict by ada who read 11
-           differences: unresolved by ada who read 11
-           Failed: failed by ada who read 11
-           Speakers: DEFENDER 1: ada / DEFENDER 2: bob / DEFENDER 3: cyd / ADVOCATE 1: dan
-           by one who debated
-        => completed
-    "#]]).await;
+    check(
+        table,
+        expect![[r#"
+            == 1/3 Initial Positions: ada bob cyd dan
+            ada DEFENDER: ada read 0
+            bob DEFENDER: bob read 1
+            cyd DEFENDER: cyd read 2
+            -- 1 to 2
+            == 2/3 Cross-Examination: ada bob cyd dan
+            dan ADVOCATE: dan read 3
+            ada DEFENDER: ada read 4
+            dan ADVOCATE: FAILED bad_key: bad
+            ada ADVOCATE: ada read 5
+            cyd DEFENDER: cyd read 6
+            ada ADVOCATE: ada read 7
+            bob DEFENDER: bob read 8
+            ada ADVOCATE: ada read 9
+            cyd DEFENDER: cyd read 10
+            -- 2 to 3
+            == 3/3 Verdict: ada bob cyd
+            ada synthesis: PARTIAL after 11
+               synthesis: verdict by ada who read 11
+               differences: unresolved by ada who read 11
+               agreed: survived by ada who read 11
+               Failed: failed by ada who read 11
+               Speakers: DEFENDER 1: ada / DEFENDER 2: bob / DEFENDER 3: cyd / ADVOCATE 1: dan
+               by one who debated
+            => completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

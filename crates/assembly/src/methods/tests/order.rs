@@ -176,6 +176,10 @@ async fn long_transcripts_are_cut_and_say_so() {
     let most = calls.iter().map(|call| hear(&call.ask).quotes.len()).max();
     assert_eq!(most, Some(4 + QUOTES_MAX), "answers, critiques and the last of the discussion");
     let last = hear(&calls.last().unwrap().ask);
-    assert!(last.plain.contains("The discussion: (50 earlier ones are left out)"), "{}", last.plain);
+    assert!(
+        last.plain.contains("The discussion: (50 earlier ones are left out)"),
+        "{}",
+        last.plain
+    );
     assert_eq!(last.quotes[2], ("ada".into(), "ada read 54".into()), "the latest are kept");
 }

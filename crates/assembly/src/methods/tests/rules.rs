@@ -9,21 +9,22 @@ fn methods_their_phases_and_roles() {
     let lines = ALL.iter().map(|method| {
         let roles = (method.roles)(4).into_iter().map(|(role, seats)| format!("{role} {seats:?}"));
         format!(
-            "{}: {}; {}\n",
+            "{}: {} ({})\n",
             method.name,
             method.phases.join(", "),
             roles.collect::<Vec<_>>().join(" ")
         )
     });
     expect![[r#"
-        standard: Independent Answers, Structured Critique, Discussion, Final Positions, Synthesis; 
-        oxford: Opening Statements, Rebuttals, Closing Arguments, Judgement; FOR [0, 2] AGAINST [1, 3]
-        advocate: Initial Positions, Cross-Examination, Verdict; Defenders [0, 1, 2] Advocate [3]
-        socratic: Initial Thesis, Socratic Inquiry, Aporia; Respondent [0] Questioners [1, 2, 3]
-        delphi: Independent Estimates, Informed Revision, Final Revision, Aggregation; Panelists [0, 1, 2, 3]
-        brainstorm: Diverge, Build, Converge, Idea Synthesis; Ideators [0, 1, 2, 3]
-        tradeoff: Frame, Criteria, Evaluate, Decision; Evaluators [0, 1, 2, 3]
-    "#]].assert_eq(&lines.collect::<String>());
+        standard: Independent Answers, Structured Critique, Discussion, Final Positions, Synthesis ()
+        oxford: Opening Statements, Rebuttals, Closing Arguments, Judgement (FOR [0, 2] AGAINST [1, 3])
+        advocate: Initial Positions, Cross-Examination, Verdict (Defenders [0, 1, 2] Advocate [3])
+        socratic: Initial Thesis, Socratic Inquiry, Aporia (Respondent [0] Questioners [1, 2, 3])
+        delphi: Independent Estimates, Informed Revision, Final Revision, Aggregation (Panelists [0, 1, 2, 3])
+        brainstorm: Diverge, Build, Converge, Idea Synthesis (Ideators [0, 1, 2, 3])
+        tradeoff: Frame, Criteria, Evaluate, Decision (Evaluators [0, 1, 2, 3])
+    "#]]
+    .assert_eq(&lines.collect::<String>());
     assert!(crate::method("Oxford").is_err_and(|fault| fault.message.contains("standard, oxford")));
 }
 
@@ -64,13 +65,28 @@ fn roles() {
         method.check_roles(&Roles::new(), 6).unwrap();
     }
     check("oxford", 4, &[("FOR", &[2, 3]), ("AGAINST", &[0, 1])], "");
-    check("oxford", 4, &[("FOR", &[0, 1, 2]), ("AGAINST", &[3])], "roles: FOR must have 2 models, not 3");
+    check(
+        "oxford",
+        4,
+        &[("FOR", &[0, 1, 2]), ("AGAINST", &[3])],
+        "roles: FOR must have 2 models, not 3",
+    );
     check("oxford", 4, &[("FOR", &[0, 1])], EVERY);
     check("oxford", 4, &[("FOR", &[0, 0]), ("AGAINST", &[1, 2])], EVERY);
     check("oxford", 2, &[("FOR", &[0]), ("AGAINST", &[9])], "roles: there is no seat 9");
-    check("oxford", 2, &[("For", &[0]), ("AGAINST", &[1])], "roles: oxford has no role 'For'; it has FOR, AGAINST");
+    check(
+        "oxford",
+        2,
+        &[("For", &[0]), ("AGAINST", &[1])],
+        "roles: oxford has no role 'For'; it has FOR, AGAINST",
+    );
     check("advocate", 3, &[("Advocate", &[0]), ("Defenders", &[1, 2])], "");
-    check("advocate", 3, &[("Advocate", &[0, 1]), ("Defenders", &[2])], "roles: Defenders must have 2 models, not 1");
+    check(
+        "advocate",
+        3,
+        &[("Advocate", &[0, 1]), ("Defenders", &[2])],
+        "roles: Defenders must have 2 models, not 1",
+    );
     check("socratic", 2, &[("Respondent", &[1]), ("Questioners", &[0])], "");
     check("standard", 2, &[("FOR", &[0, 1])], "roles: standard has no role 'FOR'; it has none");
     check("delphi", 3, &[("Panelists", &[2, 1, 0])], "");

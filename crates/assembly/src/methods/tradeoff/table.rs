@@ -23,7 +23,8 @@ pub(super) fn read(text: &str, board: &Board) -> Option<Scores> {
         let Some(row) = find(&cells[0], rows, letter) else { continue };
         for (cell, column) in cells[1..].iter().zip(&head.columns) {
             let Some(column) = *column else { continue };
-            let (criterion, alternative) = if head.is_turned { (column, row) } else { (row, column) };
+            let (criterion, alternative) =
+                if head.is_turned { (column, row) } else { (row, column) };
             let slot = &mut scores[criterion][alternative];
             *slot = slot.or_else(|| score(cell));
         }

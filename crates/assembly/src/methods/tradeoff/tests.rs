@@ -1,11 +1,14 @@
 use super::*;
-use expect_test::expect;
 use crate::methods::tests::kit::{name, render, table as kit_table, voice};
 use althing_testkit::Step;
+use expect_test::expect;
 
 fn board() -> Board {
     let items = |names: &[&str]| names.iter().filter_map(|name| Item::read(name)).collect();
-    Board { alternatives: items(&["Tea", "Black coffee", "Water"]), criteria: items(&["Price", "Taste"]) }
+    Board {
+        alternatives: items(&["Tea", "Black coffee", "Water"]),
+        criteria: items(&["Price", "Taste"]),
+    }
 }
 
 /// Rows of scores by criterion, `-` where there is none.
@@ -64,7 +67,9 @@ async fn the_lists_of_all_are_pooled_and_scored() {
     let table = kit_table("tradeoff", 3).script(|call| {
         let own = name(call.seat);
         vec![Step::SayText(match call.heard.labels[0].as_str() {
-            "ALTERNATIVE A" => format!("ALTERNATIVE A: Plan of {own}: x\nALTERNATIVE B: Wait: y"),
+            "ALTERNATIVE A" => format!(
+                "ALTERNATIVE A: Plan of {own}: x\nALTERNATIVE B: Wait: y\nALTERNATIVE C: None"
+            ),
             "CRITERION 1" => format!("CRITERION 1: Joy of {own}: x\nCRITERION 2: Price: y"),
             "SCORES" if call.seat == 2 => "I cannot score these.".into(),
             "SCORES" => "| | A | B | C | D |\n|-|-|-|-|-|\n| 1 | 9 | 5 | 5 | 1 |\n".into(),
@@ -74,20 +79,35 @@ async fn the_lists_of_all_are_pooled_and_scored() {
     let events = table.hold().await;
     let calls = table.stage.calls();
     let last = crate::prompt::hear(&calls.last().unwrap().ask);
-    expect![[""]].assert_eq(&format!("{}\n{}", last.quotes[0].1, last.quotes[1].1));
+    expect![[r#"
+        A. Wait: y
+        B. Plan of ada: x
+        C. Plan of bob: x
+        D. Plan of cyd: x
+        1. Price: y
+        2. Joy of ada: x
+        3. Joy of bob: x
+        4. Joy of cyd: x"#]]
+    .assert_eq(&format!("{}\n{}", last.quotes[0].1, last.quotes[1].1));
     assert!(last.plain.contains(
-        "Mean scores over all tables and criteria, as computed: A 9.0 (rank 1), B 5.0 (rank 2), C 5.0 \
-         (rank 2), D 1.0 (rank 4)."
+        "Mean scores over all tables and criteria, as computed: A 9.0 (rank 1), B 5.0 (rank 2), C \
+         5.0 (rank 2), D 1.0 (rank 4)."
     ));
     let log = render(&events);
     let scores = log.lines().find(|line| line.trim_start().starts_with("Scores")).unwrap();
-    expect![[""]].assert_eq(scores);
+    expect![
+        "   Scores: 1. Wait: 9.0 of 10 / 2. Plan of ada: 5.0 of 10 / 2. Plan of bob: 5.0 of \
+             10 / 4. Plan of cyd: 1.0 of 10 / Criteria: Price, Joy of ada, Joy of bob, Joy of \
+             cyd. Tables read: 2."
+    ]
+    .assert_eq(scores);
 }
 
 /// Nobody keeps to the form: the discussion goes on with what they said.
 #[tokio::test(start_paused = true)]
 async fn without_labels_the_words_themselves_are_passed_on() {
-    let table = kit_table("tradeoff", 2).script(|call| vec![Step::SayText(format!("{} talks", call.name))]);
+    let table =
+        kit_table("tradeoff", 2).script(|call| vec![Step::SayText(format!("{} talks", call.name))]);
     let log = render(&table.hold().await);
     assert!(log.ends_with("=> completed\n"), "{log}");
     let last = crate::prompt::hear(&table.stage.calls().last().unwrap().ask);
