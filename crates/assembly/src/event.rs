@@ -298,3 +298,17 @@ pub struct Totals {
     /// Calls whose price nobody knows: `cost_usd` is a lower bound.
     pub unpriced: u32,
 }
+
+impl Totals {
+    /// Counts one call in.
+    pub fn add(&mut self, outcome: &Outcome) {
+        self.calls += 1;
+        let Outcome::Said(said) = outcome else { return };
+        let usage = said.usage.unwrap_or_default();
+        self.input_tokens += usage.input.unwrap_or(0);
+        self.output_tokens += usage.output.unwrap_or(0);
+        self.uncounted += u32::from(said.usage.is_none());
+        self.cost_usd += said.cost_usd.unwrap_or(0.0);
+        self.unpriced += u32::from(said.cost_usd.is_none());
+    }
+}

@@ -2,6 +2,7 @@
 //! over the defaults. Loading never fails: a wrong value is a warning and the default stands.
 
 mod address;
+mod agents;
 mod choice;
 mod dotenv;
 mod file;
@@ -15,6 +16,7 @@ mod source;
 mod tests;
 mod world;
 
+pub use agents::{AGENTS, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use file::{TEMPLATE, init};
 pub use providers::{Configured, ModelEntry};

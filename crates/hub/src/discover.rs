@@ -4,13 +4,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Config, Configured, World, is_model_name};
+use crate::config::{Config, Configured, is_model_name};
 use althing_gateway::{Gateway, Listed, display_name, family, is_chat_model};
 use althing_stdx::Fault;
 use althing_stdx::text::clip;
 use futures_util::future::join_all;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a server on this machine or network may take; one that is there answers at once.
@@ -19,10 +18,6 @@ const LOCAL_WAIT: Duration = Duration::from_millis(700);
 const MODELS_MAX: usize = 500;
 /// Characters of a name to show; a longer one is cut.
 const DISPLAY_CHARS_MAX: usize = 80;
-/// Folders of `PATH` that are looked into.
-const PATH_FOLDERS_MAX: usize = 200;
-/// The agents that can sit at the table, as their commands are called.
-pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode"];
 
 /// Every provider that was looked for, in the order of the configuration.
 #[derive(Debug, Clone, Default)]
@@ -144,28 +139,4 @@ pub(crate) fn display_of(model: &str, display: Option<&str>) -> String {
     let usual = display_name(model);
     let name = display.filter(|name| is_model_name(name)).unwrap_or(&usual).trim();
     clip(if name.is_empty() { model } else { name }, DISPLAY_CHARS_MAX)
-}
-
-/// Agents that could sit at the table: name and path of each that is on `PATH`. Nothing is run.
-pub fn agents_on_path(world: &World) -> Vec<(&'static str, PathBuf)> {
-    let path = world.env.get("PATH").map(String::as_str).unwrap_or_default();
-    // A relative folder would be whatever folder one happens to stand in.
-    let folders: Vec<PathBuf> =
-        std::env::split_paths(path).filter(|it| it.is_absolute()).take(PATH_FOLDERS_MAX).collect();
-    let find = |name: &&'static str| {
-        let mut places = folders.iter().map(|folder| folder.join(name));
-        Some((*name, places.find(|place| is_program(place))?))
-    };
-    AGENTS.iter().filter_map(find).collect()
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file() || path.with_extension("exe").is_file() || path.with_extension("cmd").is_file()
 }

@@ -122,13 +122,19 @@ impl Runs {
     }
 
     /// Goes on with a run that stopped, with a new cost limit where one is given.
-    pub async fn resume(&self, run: &str, max_cost_usd: Option<f64>, retry_failed: bool) -> Result<Run> {
+    pub async fn resume(
+        &self,
+        run: &str,
+        max_cost_usd: Option<f64>,
+        retry_failed: bool,
+    ) -> Result<Run> {
         let id = self.store.run(run).await?.id;
         let lease = self.store.lease(&id).await?;
         let events = self.store.events(&id).await?;
         let mut opening = opening_of(&id, &events)?.clone();
         check_resumable(&id, &events)?;
-        opening.max_cost_usd = max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);
+        opening.max_cost_usd =
+            max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);
         let method = methods::method(&opening.method)?;
         let sittings: Result<Vec<Sitting>> =
             opening.seats.iter().map(|seat| crate::lineup::sit_again(seat, &self.config)).collect();
@@ -138,7 +144,14 @@ impl Runs {
         Ok(self.spawn(opening, method, seats, log, past))
     }
 
-    fn spawn(&self, opening: Opening, method: &'static Method, seats: Vec<Seat>, log: RunLog, past: Past) -> Run {
+    fn spawn(
+        &self,
+        opening: Opening,
+        method: &'static Method,
+        seats: Vec<Seat>,
+        log: RunLog,
+        past: Past,
+    ) -> Run {
         let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
         let (cancel, mut cancelled) = watch::channel(false);
         let rules = Rules { turn_max: Duration::from_secs(*self.config.turn_seconds_max) };
@@ -165,8 +178,9 @@ impl Runs {
     fn seat(&self, index: usize, sitting: &Sitting) -> Result<Seat> {
         let model: Arc<dyn Model> = match &sitting.endpoint {
             Some(endpoint) => self.gateway.model(endpoint, &sitting.model),
-            None => demo::voice(&sitting.model, self.pace)
-                .ok_or_else(|| Fault::new(Kind::UnknownModel, format!("no demo voice '{}'", sitting.model)))?,
+            None => demo::voice(&sitting.model, self.pace).ok_or_else(|| {
+                Fault::new(Kind::UnknownModel, format!("no demo voice '{}'", sitting.model))
+            })?,
         };
         let price = sitting.price.map(|price| {
             let price: Price = Arc::new(move |usage| price.cost(usage).unwrap_or(0.0));
@@ -190,20 +204,27 @@ impl Runs {
         let id = self.store.run(run).await?.id;
         let events = self.store.events(&id).await?;
         let question = opening_of(&id, &events)?.question.clone();
-        let mut before = Continued { run: id.clone(), question, synthesis: String::new(), positions: vec![] };
+        let mut before =
+            Continued { run: id.clone(), question, synthesis: String::new(), positions: vec![] };
         for event in &events {
-            let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else { continue };
+            let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else {
+                continue;
+            };
             let stand = |text: &str| Quoted { name: by.name.clone(), text: text.to_string() };
             match &said.parts {
                 Parts::Synthesis(synthesis) => before.synthesis.clone_from(&synthesis.synthesis),
                 Parts::Position { position, .. } => before.positions.push(stand(position)),
                 Parts::Estimate { estimate, .. } => before.positions.push(stand(estimate)),
-                Parts::Plain if by.speech == Speech::Synthesis => before.synthesis.clone_from(&said.text),
+                Parts::Plain if by.speech == Speech::Synthesis => {
+                    before.synthesis.clone_from(&said.text)
+                }
                 Parts::Plain | Parts::Critique { .. } => {}
             }
         }
         if before.synthesis.is_empty() {
-            return Err(Fault::invalid(format!("continue: run {id} has no synthesis yet; first: althing resume {id}")));
+            return Err(Fault::invalid(format!(
+                "continue: run {id} has no synthesis yet; first: althing resume {id}"
+            )));
         }
         Ok(before)
     }
@@ -215,11 +236,15 @@ fn check(request: &Request) -> Result<()> {
         return Err(Fault::invalid("question: it is empty"));
     }
     if chars > QUESTION_CHARS_MAX {
-        return Err(Fault::invalid(format!("question: {chars} characters; at most {QUESTION_CHARS_MAX}")));
+        return Err(Fault::invalid(format!(
+            "question: {chars} characters; at most {QUESTION_CHARS_MAX}"
+        )));
     }
     let bytes: usize = request.context.iter().map(|file| file.text.len()).sum();
     if bytes > CONTEXT_BYTES_MAX {
-        return Err(Fault::invalid(format!("files: {bytes} bytes together; at most {CONTEXT_BYTES_MAX}")));
+        return Err(Fault::invalid(format!(
+            "files: {bytes} bytes together; at most {CONTEXT_BYTES_MAX}"
+        )));
     }
     request.method.check_seats(request.lineup.seats.len())?;
     match &request.roles {
@@ -229,7 +254,12 @@ fn check(request: &Request) -> Result<()> {
 }
 
 fn seat_info(sitting: &Sitting) -> SeatInfo {
-    SeatInfo { model: sitting.id.clone(), name: sitting.name.clone(), stance: sitting.stance.clone(), demo: sitting.demo }
+    SeatInfo {
+        model: sitting.id.clone(),
+        name: sitting.name.clone(),
+        stance: sitting.stance.clone(),
+        demo: sitting.demo,
+    }
 }
 
 /// The first event of a run.
@@ -242,9 +272,9 @@ pub fn opening_of<'a>(id: &str, events: &'a [Event]) -> Result<&'a Opening> {
 
 fn check_resumable(id: &str, events: &[Event]) -> Result<()> {
     match events.last().map(|event| &event.what) {
-        Some(What::RunEnded { ending: Ending::Completed, .. }) => {
-            Err(Fault::invalid(format!("run {id} is complete; ask on with: althing ask --continue {id} \"…\"")))
-        }
+        Some(What::RunEnded { ending: Ending::Completed, .. }) => Err(Fault::invalid(format!(
+            "run {id} is complete; ask on with: althing ask --continue {id} \"…\""
+        ))),
         _ => Ok(()),
     }
 }

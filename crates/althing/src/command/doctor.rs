@@ -4,6 +4,7 @@ use super::{Desk, print};
 use crate::terminal::flow::Flow;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
 use althing_gateway::PROVIDERS;
+use althing_hub::config;
 use althing_hub::discover::{self, FoundProvider, State};
 use althing_hub::lineup::{self, HOW_TO_ADD};
 use althing_stdx::{Result, text::one_line};
@@ -40,8 +41,8 @@ pub async fn examine() -> Result<()> {
         report.line(Mark::Off, row.title, &hint);
     }
     report.title("Agents on PATH");
-    let agents = discover::agents_on_path(&desk.world);
-    for name in discover::AGENTS {
+    let agents = config::agents_on_path(&desk.world);
+    for name in config::AGENTS {
         match agents.iter().find(|(found, _)| found == name) {
             Some((_, path)) => report.line(Mark::Good, name, &path.display().to_string()),
             None => report.line(Mark::Off, name, "not there"),

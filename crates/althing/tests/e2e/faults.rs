@@ -9,12 +9,7 @@ use althing_stdx::Kind;
 fn every_fault_of_a_provider_has_its_own_end() {
     let upstream = upstream();
     let key = "sk-test-0123456789abcdef";
-    let home = Home::with(&upstream)
-        .set("ANTHROPIC_API_KEY", key)
-        .set("ANTHROPIC_BASE_URL", &upstream.url())
-        .set("GOOGLE_API_KEY", key)
-        .set("GOOGLE_BASE_URL", &upstream.url())
-        .set("OLLAMA_BASE_URL", &upstream.url());
+    let home = Home::with_all(&upstream);
     #[rustfmt::skip]
     let cases = [
         ("err-401", Kind::BadKey), ("err-402", Kind::NoCredit), ("err-404", Kind::UnknownModel),

@@ -37,6 +37,15 @@ impl Home {
             .set("OPENAI_BASE_URL", &format!("{}/v1", upstream.url()))
     }
 
+    /// A home in which one provider of every dialect leads to `upstream`.
+    pub fn with_all(upstream: &Upstream) -> Home {
+        let url = upstream.url();
+        let key = "sk-test-0123456789abcdef";
+        let home =
+            Home::with(upstream).set("ANTHROPIC_API_KEY", key).set("ANTHROPIC_BASE_URL", &url);
+        home.set("GOOGLE_API_KEY", key).set("GOOGLE_BASE_URL", &url).set("OLLAMA_BASE_URL", &url)
+    }
+
     pub fn set(mut self, name: &str, value: &str) -> Home {
         self.env.retain(|(known, _)| known != name);
         self.env.push((name.into(), value.into()));

@@ -11,16 +11,16 @@ const VERBS: &str = " \
     fly focus follow forbid force forget fund get give go grow happen hate have help hire hold \
     ignore implement improve include increase introduce invest join keep kill know launch lead \
     learn leave legalise legalize let like limit list listen live look lose love lower maintain \
-    make manage marry matter mean measure merge migrate move name need negotiate offer open organise \
-    organize outsource own pay pick plan play postpone prefer prepare prevent price prioritise \
-    prioritize produce promote protect prove provide publish purr push put quit raise read \
-    rebuild receive redesign reduce refactor refuse regulate reject release relocate rely remain \
-    remove rename rent repair replace require research resign retire return review rewrite rise \
-    run save say see seem sell send separate serve set share ship sing skip sleep solve speak \
-    spend split stand start stay stop store study succeed summarise summarize supply support \
-    survive swim switch take talk tax teach tell test think throw train translate travel treat \
-    trust try turn understand update upgrade use visit vote wait walk want watch wear win wonder \
-    work worry write ";
+    make manage marry matter mean measure merge migrate move name need negotiate offer open \
+    organise organize outsource own pay pick plan play postpone prefer prepare prevent price \
+    prioritise prioritize produce promote protect prove provide publish purr push put quit raise \
+    read rebuild receive redesign reduce refactor refuse regulate reject release relocate rely \
+    remain remove rename rent repair replace require research resign retire return review \
+    rewrite rise run save say see seem sell send separate serve set share ship sing skip sleep \
+    solve speak spend split stand start stay stop store study succeed summarise summarize supply \
+    support survive swim switch take talk tax teach tell test think throw train translate travel \
+    treat trust try turn understand update upgrade use visit vote wait walk want watch wear win \
+    wonder work worry write ";
 
 /// Verbs that are nouns just as often.
 const ALSO_NOUNS: &str = " \

@@ -123,12 +123,12 @@ fn given_side(system: &str) -> Option<Side> {
 /// Quotations of other speakers, and whether any was the voice's own. What is quoted under no name
 /// (files, lists) is neither.
 fn others(quotes: &[(String, String)], own: &str, task: &str) -> (Vec<Other>, bool) {
-    let is_own = |name: &str| {
-        !own.is_empty()
-            && name.strip_prefix(own).is_some_and(|rest| {
-                rest.is_empty() || rest.starts_with(',') || rest.starts_with(" (")
-            })
+    // After a name comes nothing, a role in capitals or a confidence; more is another's name.
+    let ends = |rest: &str| {
+        let role = rest.strip_prefix(" (").and_then(|role| role.chars().next());
+        rest.is_empty() || rest.starts_with(',') || role.is_some_and(|c| c.is_ascii_uppercase())
     };
+    let is_own = |name: &str| !own.is_empty() && name.strip_prefix(own).is_some_and(ends);
     let mut speakers: Vec<&(String, String)> =
         quotes.iter().filter(|(name, _)| !name.starts_with("the ")).collect();
     let all = speakers.len();

@@ -77,18 +77,12 @@ impl State {
     }
 
     pub fn settle(&mut self, seat: usize, outcome: &Outcome) {
-        self.totals.calls += 1;
+        self.totals.add(outcome);
         let Some(standing) = self.standing.get_mut(seat) else { return };
         match outcome {
-            Outcome::Said(said) => {
+            Outcome::Said(_) => {
                 *standing = Standing::default();
                 self.messages += 1;
-                let usage = said.usage.unwrap_or_default();
-                self.totals.input_tokens += usage.input.unwrap_or(0);
-                self.totals.output_tokens += usage.output.unwrap_or(0);
-                self.totals.uncounted += u32::from(said.usage.is_none());
-                self.totals.cost_usd += said.cost_usd.unwrap_or(0.0);
-                self.totals.unpriced += u32::from(said.cost_usd.is_none());
             }
             Outcome::Failed(failure) => {
                 standing.misses += 1;

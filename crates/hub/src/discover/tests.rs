@@ -1,9 +1,11 @@
 //! Against a server of the test's own; no list of the outside world is ever asked for.
 
 use super::*;
+use crate::config::{World, agents_on_path};
 use althing_gateway::Limits;
 use althing_testkit::{Options, Upstream};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 const KEY: &str = "sk-proj-abcdefghijklmnop-1234";
 const PATIENCE: Duration = Duration::from_secs(4);

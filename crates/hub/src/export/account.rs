@@ -146,7 +146,7 @@ impl Account {
                 }
             }
             What::TurnEnded { by, outcome } => {
-                self.add_up(outcome);
+                self.totals.add(outcome);
                 self.line(by).heard = match outcome {
                     Outcome::Said(said) => Heard::Said(said.clone()),
                     Outcome::Failed(failure) => Heard::Failed(failure.clone()),
@@ -184,18 +184,6 @@ impl Account {
             lines.len() - 1
         });
         &mut lines[at]
-    }
-
-    /// A run without an end has no totals of its own yet.
-    fn add_up(&mut self, outcome: &Outcome) {
-        self.totals.calls += 1;
-        let Outcome::Said(said) = outcome else { return };
-        let usage = said.usage.unwrap_or_default();
-        self.totals.input_tokens += usage.input.unwrap_or(0);
-        self.totals.output_tokens += usage.output.unwrap_or(0);
-        self.totals.uncounted += u32::from(said.usage.is_none());
-        self.totals.cost_usd += said.cost_usd.unwrap_or(0.0);
-        self.totals.unpriced += u32::from(said.cost_usd.is_none());
     }
 }
 
