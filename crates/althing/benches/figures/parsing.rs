@@ -8,10 +8,13 @@ use std::fmt::Write;
 const READ_BYTES: usize = 16 * 1024;
 const REPEATS: usize = 5;
 
+/// A dialect and the n-th event of a stream in it.
+type Case = (&'static Dialect, fn(usize) -> String);
+
 pub fn measure(size: Size) {
     say("\n== stream parsing, 16 KiB per read");
     say("dialect    | bare line splitter MB/s | deltas MB/s | ratio");
-    let cases: [(&Dialect, fn(usize) -> String); 4] = [
+    let cases: [Case; 4] = [
         (&openai::OPENAI, |n| {
             format!(
                 "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word{n} \"}},\"finish_reason\":null}}]}}\n\n"

@@ -38,9 +38,9 @@ fn row(run: &RunRow) -> Vec<String> {
         (standing, _) => state_of(standing).to_string(),
     };
     let cost = match (run.cost_usd, run.unpriced) {
-        (cost, 0) if cost == 0.0 => "free".to_string(),
+        (0.0, 0) => "free".to_string(),
         (cost, 0) => format!("${cost:.4}"),
-        (cost, _) if cost == 0.0 => "unknown".to_string(),
+        (0.0, _) => "unknown".to_string(),
         (cost, _) => format!("over ${cost:.4}"),
     };
     let mark = if run.demo { " (demo)" } else { "" };

@@ -1,6 +1,8 @@
 //! End to end: the real binary against real sockets, real files and a real peer. One binary, so
 //! that it is linked once.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
+
 mod ask;
 mod faults;
 mod harness;

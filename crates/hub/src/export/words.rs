@@ -66,15 +66,23 @@ pub fn totals(totals: &Totals) -> String {
         (_, uncounted) => format!(
             "{}{} tokens in and {} out",
             least(uncounted > 0),
-            totals.input_tokens,
-            totals.output_tokens
+            thousands(totals.input_tokens),
+            thousands(totals.output_tokens)
         ),
     };
     let cost = match totals.unpriced {
+        0 if totals.cost_usd == 0.0 => "free".to_string(),
         1.. if totals.cost_usd == 0.0 => "price unknown".to_string(),
         unpriced => format!("{}${:.4}", least(unpriced > 0), totals.cost_usd),
     };
     format!("{calls}, {tokens}, {cost}")
+}
+
+/// Digits in groups of three, with a narrow blank that does not break.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join("\u{202f}")
 }
 
 #[cfg(test)]
@@ -104,6 +112,10 @@ mod tests {
             cost_usd: 0.5,
             ..Totals::default()
         };
+        check(
+            Totals { input_tokens: 1_234_567, cost_usd: 0.0, ..counted },
+            "2 calls, 1\u{202f}234\u{202f}567 tokens in and 4 out, free",
+        );
         check(counted, "2 calls, 30 tokens in and 4 out, $0.5000");
         check(
             Totals { uncounted: 1, unpriced: 1, ..counted },

@@ -4,6 +4,7 @@ use super::{super::flow::Flow, Live};
 use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading};
 use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
 use althing_assembly::measure;
+use althing_hub::export;
 use althing_stdx::{Kind, text::one_line};
 
 /// The question and the table.
@@ -62,41 +63,8 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
         }
     }
     if !live.is_plain() {
-        out.push_str(&format!("\n{}\n", screen.paint(DIM, &used(totals))));
+        out.push_str(&format!("\n{}\n", screen.paint(DIM, &export::totals(totals))));
     }
-}
-
-/// Calls, tokens and money in a line.
-pub fn used(totals: &Totals) -> String {
-    let calls =
-        if totals.calls == 1 { "1 call".to_string() } else { format!("{} calls", totals.calls) };
-    let mut parts = vec![calls];
-    if totals.input_tokens + totals.output_tokens > 0 {
-        let at_least = if totals.uncounted > 0 { "at least " } else { "" };
-        parts.push(format!(
-            "{at_least}{} tokens in, {} out",
-            thousands(totals.input_tokens),
-            thousands(totals.output_tokens)
-        ));
-    }
-    parts.push(match (totals.cost_usd, totals.unpriced) {
-        (cost, 0) if cost > 0.0 => format!("${cost:.4}"),
-        (_, 0) => "free".into(),
-        (cost, n) if cost > 0.0 => format!("${cost:.4} and {n} calls of unknown price"),
-        (_, _) => "price unknown".into(),
-    });
-    parts.join(" · ")
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .filter_map(|group| std::str::from_utf8(group).ok())
-        .collect();
-    groups.join("\u{202f}")
 }
 
 /// How far they agree and how sure they are: the last thing a person reads.

@@ -144,24 +144,24 @@ fn into_a_pipe_go_whole_speeches_and_every_note() {
         Screen::plain(),
         events,
         expect![[r#"
-        Why\u{1b}?
-        standard · Ada, Bob · about $0.12, stops at $1.00 · run run1
+            Why\u{1b}?
+            standard · Ada, Bob · about $0.12, stops at $1.00 · run run1
 
-        ── 1/5 Answers ─────────────────────────────────────────────────────────────────
+            ── 1/5 Answers ─────────────────────────────────────────────────────────────────
 
-        Ada: too many requests, trying again in 1.5 s
+            Ada: too many requests, trying again in 1.5 s
 
-        Ada
-          half and half
+            Ada
+              half and half
 
-        Resumed: 1 turn is kept and not asked again.
+            Resumed: 1 turn is kept and not asked again.
 
-        Bob was interrupted here; the turn is asked once more.
+            Bob was interrupted here; the turn is asked once more.
 
-        Stopped and saved. Go on with: althing resume run1
+            Stopped and saved. Go on with: althing resume run1
 
-        1 call · free
-    "#]],
+            1 call, 0 tokens in and 0 out, free
+        "#]],
     );
 }
 
