@@ -9,12 +9,28 @@ use tokio::process::Command;
 
 use crate::step::{Run, spawn};
 
-/// Peers from PyPI: `peers/<name>/requirements.txt` becomes a venv at `<target>/peers/<name>`.
-const PYTHON: &[&str] = &["litellm"];
+/// What of the system the peers need: a program, and the package that has it where there is apt.
+const SYSTEM: &[(&str, &str)] = &[("npm", "npm"), ("tmux", "tmux")];
+
+/// One row per peer: what `peers/<name>` asks for is installed at `<target>/peers/<name>`.
+const PEERS: &[(&str, &[Part])] =
+    &[("litellm", &[Part::Python(&[])]), ("quorum", &[Part::Python(UNPACKED), Part::Node])];
+
+/// For a package that only carries files: no matter what it depends on or which Python it is for.
+const UNPACKED: &[&str] = &["--no-deps", "--ignore-requires-python", "--target", "unpacked"];
 
 /// Written last, so that an install that broke off is done again. It holds what was asked for, so
-/// that a change of either the requirements or Python is seen.
+/// that a change of the lists or of what reads them is seen.
 const STAMP: &str = "installed.txt";
+
+/// Where the packages of a peer come from.
+enum Part {
+    /// `requirements.txt`, into a venv, by pip with these options. It empties the folder: put it
+    /// first.
+    Python(&'static [&'static str]),
+    /// `package-lock.json`, into `node_modules`.
+    Node,
+}
 
 /// Where the tests find the peers.
 pub(crate) fn folder(run: &Run) -> PathBuf {
@@ -23,37 +39,89 @@ pub(crate) fn folder(run: &Run) -> PathBuf {
 
 /// Installs what is not there yet.
 pub(crate) async fn install(run: &Run) -> Result<()> {
-    for name in PYTHON {
-        let about = format!("{name} from PyPI, for the tests to talk to");
-        run.step("peers", &about, python(run, name)).await?;
+    run.step("peers", "what they need of the system", system()).await?;
+    for (name, parts) in PEERS {
+        let about = format!("{name}, for the tests to talk to");
+        run.step("peers", &about, peer(run, name, parts)).await?;
     }
     Ok(())
 }
 
-async fn python(run: &Run, name: &str) -> Result<()> {
-    let requirements = run.root.join("peers").join(name).join("requirements.txt");
-    let venv = folder(run).join(name);
-    let stamp = venv.join(STAMP);
-    let wanted = wanted(&requirements).await?;
+async fn system() -> Result<()> {
+    let missing = SYSTEM.iter().filter(|(program, _)| !is_on_path(program));
+    let missing: Vec<_> = missing.map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        eprintln!("   all of it is there already");
+        return Ok(());
+    }
+    let by_hand = || format!("install {} by hand", missing.join(" and "));
+    let mut update = Command::new("apt-get");
+    update.arg("update");
+    spawn(update).await.with_context(by_hand)?;
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--yes", "--no-install-recommends"]).args(&missing);
+    spawn(install).await.with_context(by_hand)
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+async fn peer(run: &Run, name: &str, parts: &[Part]) -> Result<()> {
+    let lists = run.root.join("peers").join(name);
+    let home = folder(run).join(name);
+    let stamp = home.join(STAMP);
+    let mut wanted = String::new();
+    for part in parts {
+        wanted += &part.wanted(&lists).await?;
+    }
     if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
         eprintln!("   {name} is there already");
         return Ok(());
     }
-    let mut create = Command::new("python3");
-    create.args(["-m", "venv", "--clear"]).arg(&venv);
-    spawn(create).await?;
-    let mut fill = Command::new(venv.join("bin/python"));
-    fill.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-    fill.arg(&requirements);
-    spawn(fill).await?;
+    for part in parts {
+        match part {
+            Part::Python(options) => python(&lists, &home, options).await?,
+            Part::Node => node(&lists, &home).await?,
+        }
+    }
     fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
 }
 
-/// The requirements and the Python they are for.
-async fn wanted(requirements: &Path) -> Result<String> {
-    let version = Command::new("python3").arg("--version").output().await;
-    let version = version.context("python3 is needed, and cannot be started")?.stdout;
-    let text = fs::read_to_string(requirements)
-        .with_context(|| format!("cannot read {}", requirements.display()))?;
-    Ok(format!("{}{text}", String::from_utf8_lossy(&version)))
+impl Part {
+    /// What is asked for, and the version of what reads it.
+    async fn wanted(&self, lists: &Path) -> Result<String> {
+        let (program, list) = match self {
+            Part::Python(_) => ("python3", "requirements.txt"),
+            Part::Node => ("node", "package-lock.json"),
+        };
+        let version = Command::new(program).arg("--version").output().await;
+        let version = version.with_context(|| format!("cannot start {program}"))?.stdout;
+        let list = lists.join(list);
+        let text =
+            fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+        Ok(format!("{}{text}", String::from_utf8_lossy(&version)))
+    }
+}
+
+async fn python(lists: &Path, home: &Path, options: &[&str]) -> Result<()> {
+    let mut create = Command::new("python3");
+    create.args(["-m", "venv", "--clear"]).arg(home);
+    spawn(create).await?;
+    let mut fill = Command::new(home.join("bin/python"));
+    fill.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
+    fill.arg("--requirement").arg(lists.join("requirements.txt")).current_dir(home);
+    spawn(fill).await
+}
+
+async fn node(lists: &Path, home: &Path) -> Result<()> {
+    fs::create_dir_all(home).with_context(|| format!("cannot make {}", home.display()))?;
+    for list in ["package.json", "package-lock.json"] {
+        fs::copy(lists.join(list), home.join(list))
+            .with_context(|| format!("cannot copy {list} to {}", home.display()))?;
+    }
+    let mut fill = Command::new("npm");
+    fill.args(["ci", "--no-audit", "--no-fund"]).current_dir(home);
+    spawn(fill).await
 }

@@ -19,6 +19,7 @@ use Reach::{Environment, Files, Processes, Sockets};
 const LAYERS: &[(&str, &[&str])] = &[
     ("stdx", &[]),
     ("chat", &["stdx"]),
+    ("jsonrpc", &["stdx"]),
     ("gateway", &["stdx", "chat"]),
     ("assembly", &["stdx", "chat"]),
     ("hub", &["stdx", "chat", "gateway", "assembly"]),

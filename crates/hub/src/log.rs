@@ -111,11 +111,11 @@ impl RunLog {
     }
 
     async fn save(&self, what: What) -> Result<()> {
-        let is_passing = is_passing(&what);
+        let waits = waits(&what);
         // Room first: then numbering and queueing are one step, and nothing overtakes.
         let room = self.store.room().await?;
         match self.put(what, room)? {
-            Some(receipt) if !is_passing => receipt.wait().await,
+            Some(receipt) if waits => receipt.wait().await,
             _ => Ok(()),
         }
     }
@@ -155,8 +155,26 @@ impl Log for RunLog {
     }
 }
 
-/// Whether the run goes on before the event is saved: a later one says the same again. The start of
-/// a turn does not count: after a crash it must be seen that it was asked.
+/// Whether the run waits until the event is saved. Events are saved in their order, so the wait
+/// before a call, in which that call's start is saved, also saves the end of every turn before it.
+fn waits(what: &What) -> bool {
+    match what {
+        What::RunStarted(_)
+        | What::RunResumed { .. }
+        | What::TurnStarted(_)
+        | What::PauseStarted { .. }
+        | What::RunEnded { .. } => true,
+        What::PhaseStarted { .. }
+        | What::PhaseEnded { .. }
+        | What::PauseEnded { .. }
+        | What::TurnNoted { .. }
+        | What::TurnDelta { .. }
+        | What::TurnEnded { .. }
+        | What::TurnInterrupted { .. } => false,
+    }
+}
+
+/// Whether an event may be left out of a very long run: a later one says the same again.
 fn is_passing(what: &What) -> bool {
     matches!(what, What::TurnDelta { .. } | What::TurnNoted { .. })
 }

@@ -9,7 +9,7 @@ use althing_hub::config::{Config, Synthesizer, World};
 use althing_hub::lineup;
 use althing_hub::runs::{Request, Runs};
 use althing_hub::store::Store;
-use althing_testkit::{Options, Upstream};
+use althing_testkit::{Options, Seen, Upstream};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,28 +63,35 @@ async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
     };
     let bare_model = Gateway::new(Limits::default()).model(&Arc::new(endpoint), "ada");
     let runs_of = Runs { config: config.clone(), store, gateway, pace: Pace { word_ms: 0 } };
+    // One of each first: both get their connections, and the bare client its prompts.
+    discussion(&runs_of, &config).await;
+    let asks: Vec<Ask> = upstream.requests().iter().map(ask_of).collect();
+    calls(&*bare_model, &asks).await;
     let (mut bare, mut ours) = (vec![], vec![]);
-    // One of each first, so that both have their connections.
-    for round in 0..=runs {
+    for _ in 0..runs {
         let began = Instant::now();
-        calls(&*bare_model).await;
-        let bare_ms = began.elapsed().as_secs_f64() * 1e3;
+        calls(&*bare_model, &asks).await;
+        bare.push(began.elapsed().as_secs_f64() * 1e3);
         let began = Instant::now();
         discussion(&runs_of, &config).await;
-        let our_ms = began.elapsed().as_secs_f64() * 1e3;
-        if round > 0 {
-            bare.push(bare_ms);
-            ours.push(our_ms);
-        }
+        ours.push(began.elapsed().as_secs_f64() * 1e3);
     }
     (bare, ours)
 }
 
+/// A request of the discussion, to be made again.
+fn ask_of(seen: &Seen) -> Ask {
+    let text = |at: usize| seen.body["messages"][at]["content"].as_str().unwrap_or_default();
+    Ask::new(text(0), text(1))
+}
+
 /// The same calls in the same shape, with nothing around them.
-async fn calls(model: &dyn Model) {
+async fn calls(model: &dyn Model, asks: &[Ask]) {
+    let mut rest = asks;
     for width in SHAPE {
-        let at_once =
-            (0..width).map(|_| Answer::collect(model.speak(Ask::new("Be brief.", "Hello?"))));
+        let (now, later) = rest.split_at(width);
+        rest = later;
+        let at_once = now.iter().map(|ask| Answer::collect(model.speak(ask.clone())));
         for answer in futures_util::future::join_all(at_once).await {
             answer.expect("an answer");
         }

@@ -66,6 +66,26 @@ async fn readers_do_not_wait_for_the_store() {
     assert_eq!(log.since(1).now_or_never().unwrap().len(), 1);
 }
 
+/// The end of a turn is on disk before the next call starts.
+#[tokio::test]
+async fn a_call_waits_for_everything_before_it() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    let log = new_log(&store).await;
+    log.append(started("why?")).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let interrupted = what(json!({"type": "turn_interrupted", "turn": 0}));
+    log.append(interrupted).now_or_never().expect("an end does not wait by itself").unwrap();
+    let call = what(json!({"type": "turn_started", "turn": 1, "phase": 1, "seat": 0, "nth": 1,
+        "model": "m", "name": "Ada", "speech": "answer", "parallel": false}));
+    let mut append = log.append(call);
+    assert!(append.as_mut().now_or_never().is_none(), "a call waits");
+    other.execute_batch("ROLLBACK").unwrap();
+    append.await.unwrap();
+    assert_eq!(store.events("r1").await.unwrap(), log.so_far());
+}
+
 #[tokio::test]
 async fn many_writers_make_one_order() {
     let store = Store::in_memory().unwrap();

@@ -81,12 +81,24 @@ pub(crate) struct Receipt<T> {
 impl<T: Send + 'static> Receipt<T> {
     /// Waits for the commit.
     pub async fn wait(self) -> Result<T> {
-        // Not a plain await: a paused clock would run ahead while all that is left to do is on
-        // another thread, and a turn could time out while it is being saved.
-        let told = tokio::task::spawn_blocking(move || self.told.blocking_recv()).await;
-        let stopped = || Fault::internal(format!("{}: its writer has stopped", self.place));
-        told.map_err(|_| stopped())?.map_err(|_| stopped())?
+        let stopped = |_| Fault::internal(format!("{}: its writer has stopped", self.place));
+        told(self.told).await.map_err(stopped)?
     }
+}
+
+#[cfg(not(test))]
+async fn told<T>(told: oneshot::Receiver<T>) -> Result<T, oneshot::error::RecvError> {
+    told.await
+}
+
+/// In tests not a plain await: a paused clock would run ahead while all that is left to do is on
+/// another thread, and a turn could time out while it is being saved.
+#[cfg(test)]
+async fn told<T: Send + 'static>(
+    told: oneshot::Receiver<T>,
+) -> Result<T, oneshot::error::RecvError> {
+    let told = tokio::task::spawn_blocking(move || told.blocking_recv());
+    told.await.expect("receiving does not panic")
 }
 
 /// Something to be written.

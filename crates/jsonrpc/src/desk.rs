@@ -1,0 +1,190 @@
+//! Where the messages of the other side arrive and its requests are served.
+
+use crate::{
+    error::{Ended, Error, INVALID_REQUEST},
+    framing::{Frame, Framing},
+    handler::{Canceller, Cx, Handler, Trouble},
+    link::Inbox,
+    message::{self, Incoming},
+    options::{NullId, WhenFull},
+    peer::Peer,
+};
+use althing_stdx::Kind;
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{AbortHandle, Abortable, BoxFuture},
+    stream::FuturesUnordered,
+};
+use serde_json::{Value, value::RawValue};
+use std::{io, panic::AssertUnwindSafe, sync::Arc};
+use tokio::{io::AsyncRead, select, task::yield_now};
+
+/// Frames taken before the writer has its turn, however many more have come.
+const TURN_FRAMES: usize = 256;
+
+/// Serves without a task per request: most handlers are ready when first polled.
+pub(crate) struct Desk<'a, H> {
+    handler: &'a H,
+    peer: &'a Peer,
+    running: FuturesUnordered<BoxFuture<'a, ()>>,
+}
+
+/// A request, or a notification if it has no id.
+struct Request {
+    id: Option<Arc<RawValue>>,
+    method: String,
+    params: Box<RawValue>,
+}
+
+impl<'a, H: Handler> Desk<'a, H> {
+    pub(crate) fn new(handler: &'a H, peer: &'a Peer) -> Desk<'a, H> {
+        Desk { handler, peer, running: FuturesUnordered::new() }
+    }
+
+    /// Reads and serves until the stream ends. Reading waits for no handler; with
+    /// `WhenFull::StopReading` it pauses while there is no room for more.
+    pub(crate) async fn open<R, F>(&mut self, inbox: &mut Inbox<R, F>) -> Ended
+    where
+        R: AsyncRead + Unpin,
+        F: Framing,
+    {
+        loop {
+            for _ in 0..TURN_FRAMES {
+                let taken = match self.next(inbox).await {
+                    Ok(Some(frame)) => self.take(frame),
+                    Ok(None) => Err(Ended::Eof),
+                    Err(error) => Err(Ended::Read(error)),
+                };
+                if let Err(ended) = taken {
+                    return ended;
+                }
+            }
+            yield_now().await;
+        }
+    }
+
+    /// The next frame; serves until it is there. One branch is always enabled: without hands there
+    /// are requests at work.
+    async fn next<R, F>(&mut self, inbox: &mut Inbox<R, F>) -> io::Result<Option<Frame>>
+    where
+        R: AsyncRead + Unpin,
+        F: Framing,
+    {
+        let outbox = &self.peer.shared().outbox;
+        let pauses = self.peer.shared().options.when_full == WhenFull::StopReading;
+        loop {
+            let has_room = !pauses || outbox.has_room();
+            let has_hands = !pauses || !self.is_busy();
+            select! {
+                biased;
+                Some(()) = self.running.next() => {}
+                () = outbox.room(), if !has_room => {}
+                frame = inbox.next(), if has_room && has_hands => return frame,
+            }
+        }
+    }
+
+    /// Serves what was asked before the stream ended.
+    pub(crate) async fn finish(&mut self) {
+        while let Some(()) = self.running.next().await {}
+    }
+
+    fn is_busy(&self) -> bool {
+        self.running.len() >= self.peer.shared().options.limits.requests_max.max(1)
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<(), Ended> {
+        match frame {
+            Frame::Noise(text) => self.trouble(Trouble::Noise(&text)),
+            Frame::Bad(bad) => {
+                self.trouble(Trouble::Bad(bad));
+                return self.refuse(None, NullId::Unreadable, Error::new(INVALID_REQUEST, bad));
+            }
+            Frame::Body(body) => match message::parse(&body) {
+                Ok(message) => return self.hear(message),
+                Err(invalid) => {
+                    self.trouble(Trouble::Invalid(&invalid.error));
+                    return self.refuse(invalid.id.as_deref(), NullId::Unreadable, invalid.error);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, message: Incoming) -> Result<(), Ended> {
+        match message {
+            Incoming::Request { id, method, params } => {
+                self.start(Request { id: Some(id.into()), method, params })
+            }
+            Incoming::Notification { method, params } => {
+                self.start(Request { id: None, method, params })
+            }
+            Incoming::Response { id, outcome } => {
+                if let Err(outcome) = self.peer.shared().calls.answer(&id, outcome) {
+                    self.trouble(Trouble::Stray { id: &id, error: outcome.as_ref().err() });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn start(&mut self, request: Request) -> Result<(), Ended> {
+        if !self.is_busy() {
+            self.running.push(serve(self.handler, self.peer, request).boxed());
+            return Ok(());
+        }
+        let busy = format!("Busy: {} requests are at work already", self.running.len());
+        let busy = Error::of(Kind::Busy, busy);
+        if request.id.is_none() {
+            self.trouble(Trouble::Failed { method: &request.method, error: &busy });
+        }
+        self.refuse(request.id.as_deref(), NullId::Always, busy)
+    }
+
+    /// Answers at once, room or not. `level` is what it takes to answer one without an id.
+    fn refuse(&self, id: Option<&RawValue>, level: NullId, error: Error) -> Result<(), Ended> {
+        let options = &self.peer.shared().options;
+        if id.is_none() && options.null_id < level {
+            return Ok(());
+        }
+        let bytes = self.peer.shared().outbox.push_now(&self.peer.answer(id, &Err(error)));
+        match options.when_full {
+            WhenFull::Refuse { outbox_bytes_hard_max } if bytes > outbox_bytes_hard_max => {
+                Err(Ended::OutboxFull { bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn trouble(&self, trouble: Trouble<'_>) {
+        self.handler.trouble(self.peer, trouble);
+    }
+}
+
+/// Serves one request and answers it. The answer waits for room here, where nobody else does.
+async fn serve<H: Handler>(handler: &H, peer: &Peer, request: Request) {
+    let Request { id, method, params } = request;
+    let (handle, registration) = AbortHandle::new_pair();
+    let cx = Cx { peer: peer.clone(), id: id.clone(), canceller: Canceller(handle) };
+    let work = async {
+        match cx.id {
+            Some(_) => handler.request(cx, &method, params).await,
+            None => handler.notification(cx, &method, params).await.map(|()| Value::Null),
+        }
+    };
+    let work = AssertUnwindSafe(work).catch_unwind();
+    let outcome = match Abortable::new(work, registration).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => Err(Error::of(Kind::Internal, "Internal error: the handler panicked")),
+        Err(_) => Err(Error::of(Kind::Cancelled, "Request cancelled")),
+    };
+    if id.is_none() {
+        let Err(error) = &outcome else { return };
+        handler.trouble(peer, Trouble::Failed { method: &method, error });
+        if peer.shared().options.null_id < NullId::Always {
+            return;
+        }
+    }
+    // Fails only when the connection is over, and then nobody waits for the answer.
+    let _ = peer.shared().outbox.push(&peer.answer(id.as_deref(), &outcome)).await;
+}

@@ -1,0 +1,234 @@
+//! A header with the length, then the message: the framing of language servers.
+
+use super::{Bad, ByteOrderMark, Frame, Framing, escape, trimmed};
+use bytes::{Buf, BytesMut};
+use memchr::{memchr, memchr2};
+use std::ops::ControlFlow::{self, Break, Continue};
+
+/// Bytes of a body unless told otherwise.
+pub const CONTENT_LENGTH_BYTES_MAX: usize = 10 << 20;
+
+/// Bytes of a header, all its lines together, and of what is reported of a line of noise. A longer
+/// header is a bad frame; the rest of a longer line of noise is dropped.
+pub const HEADER_BYTES_MAX: usize = 8 << 10;
+
+const NAME: &[u8] = b"Content-Length";
+const TYPE: &[u8] = b"Content-Type";
+
+/// `Content-Length: N`, an empty line, N bytes. Reads names in any case, LF for CRLF, and past
+/// other headers. Whatever else stands between frames is noise: it is reported and skipped, up to
+/// the next `Content-Length:` wherever that stands, since a body ends without a line end.
+#[derive(Debug, Clone)]
+pub struct ContentLength {
+    body_bytes_max: usize,
+    is_ascii: bool,
+    mark: ByteOrderMark,
+    /// Bytes at the front of the buffer that need no second look.
+    scanned: usize,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before a header. `told`: what came of the current line so far was reported.
+    Between { told: bool },
+    /// Within a header of `bytes` so far.
+    Header { length: Option<usize>, bytes: usize },
+    /// Within a message.
+    Body { length: usize },
+    /// Within a message that is too long.
+    Skip { left: usize },
+}
+
+/// Go on, or stop with a frame or for want of bytes.
+type Step = ControlFlow<Option<Frame>>;
+
+impl ContentLength {
+    /// A longer body than `body_bytes_max` is `Bad::TooLong`, and none of it is kept. With
+    /// `is_ascii` everything written is ASCII, for readers that take the length for characters.
+    pub fn new(body_bytes_max: usize, is_ascii: bool) -> ContentLength {
+        let state = State::Between { told: false };
+        let mark = ByteOrderMark::default();
+        ContentLength { body_bytes_max, is_ascii, mark, scanned: 0, state }
+    }
+
+    fn step(&mut self, buf: &mut BytesMut) -> Step {
+        match self.state {
+            State::Between { told } => self.between(buf, told),
+            State::Header { length, bytes } => self.header(buf, length, bytes),
+            State::Body { length } if buf.len() < length => Break(None),
+            State::Body { length } => {
+                self.enter(State::Between { told: false });
+                Break(Some(Frame::Body(buf.split_to(length))))
+            }
+            State::Skip { left } => self.skip(buf, left),
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.scanned = 0;
+    }
+
+    /// Looks for the end of the line or the name of the header, whichever comes first.
+    fn between(&mut self, buf: &mut BytesMut, told: bool) -> Step {
+        let Some(found) = memchr2(b':', b'\n', &buf[self.scanned..]) else {
+            self.scanned = buf.len();
+            return self.between_long(buf, told);
+        };
+        let at = self.scanned + found;
+        self.scanned = at + 1;
+        if buf[at] == b'\n' {
+            let line = buf.split_to(at + 1);
+            self.enter(State::Between { told: false });
+            return noise(line, told);
+        }
+        match at.checked_sub(NAME.len()) {
+            Some(start) if buf[start..at].eq_ignore_ascii_case(NAME) => {
+                self.enter(State::Header { length: None, bytes: 0 });
+                noise(buf.split_to(start), told)
+            }
+            _ => Continue(()),
+        }
+    }
+
+    /// Reports the start of a line that is too long and lets go of the rest, except for what may
+    /// be the start of the name.
+    fn between_long(&mut self, buf: &mut BytesMut, told: bool) -> Step {
+        if told {
+            buf.advance(buf.len().saturating_sub(NAME.len()));
+            self.scanned = buf.len();
+            return Break(None);
+        }
+        if buf.len() <= HEADER_BYTES_MAX + NAME.len() {
+            return Break(None);
+        }
+        self.enter(State::Between { told: true });
+        noise(buf.split_to(HEADER_BYTES_MAX), told)
+    }
+
+    /// One line of a header.
+    fn header(&mut self, buf: &mut BytesMut, length: Option<usize>, before: usize) -> Step {
+        let end = memchr(b'\n', &buf[self.scanned..]).map(|at| self.scanned + at + 1);
+        let bytes = before + end.unwrap_or(buf.len());
+        if bytes > HEADER_BYTES_MAX {
+            // What is over the limit may be the next header.
+            buf.advance(HEADER_BYTES_MAX - before);
+            return self.bad(Bad::HeaderTooLong { limit: HEADER_BYTES_MAX });
+        }
+        let Some(end) = end else {
+            self.scanned = buf.len();
+            return Break(None);
+        };
+        let line = trimmed(buf.split_to(end));
+        self.enter(State::Header { length, bytes });
+        match (value(&line, NAME), length) {
+            (Some(_), Some(_)) => self.bad(Bad::TwoLengths),
+            (Some(text), None) => match number(text) {
+                Some(length) => {
+                    self.enter(State::Header { length: Some(length), bytes });
+                    Continue(())
+                }
+                None => self.bad(Bad::NoLength),
+            },
+            (None, Some(length)) if line.is_empty() => self.body(length),
+            (None, _) if is_header(&line) => Continue(()),
+            (None, _) => noise(line, false),
+        }
+    }
+
+    fn bad(&mut self, bad: Bad) -> Step {
+        self.enter(State::Between { told: false });
+        Break(Some(Frame::Bad(bad)))
+    }
+
+    fn body(&mut self, length: usize) -> Step {
+        if length <= self.body_bytes_max {
+            self.enter(State::Body { length });
+            return Continue(());
+        }
+        self.enter(State::Skip { left: length });
+        let bad = Bad::TooLong { bytes: length as u64, limit: self.body_bytes_max };
+        Break(Some(Frame::Bad(bad)))
+    }
+
+    fn skip(&mut self, buf: &mut BytesMut, left: usize) -> Step {
+        let gone = left.min(buf.len());
+        buf.advance(gone);
+        if gone < left {
+            self.enter(State::Skip { left: left - gone });
+            return Break(None);
+        }
+        self.enter(State::Between { told: false });
+        Continue(())
+    }
+}
+
+impl Default for ContentLength {
+    fn default() -> ContentLength {
+        ContentLength::new(CONTENT_LENGTH_BYTES_MAX, true)
+    }
+}
+
+impl Framing for ContentLength {
+    fn decode(&mut self, buf: &mut BytesMut) -> Option<Frame> {
+        if !self.mark.skip(buf) {
+            return None;
+        }
+        // Ends: every step that goes on takes bytes off `buf` or looks at more of them.
+        loop {
+            if let Break(frame) = self.step(buf) {
+                return frame;
+            }
+        }
+    }
+
+    fn finish(&mut self, buf: &mut BytesMut) -> Option<Frame> {
+        let rest = buf.split();
+        let state = self.state;
+        self.enter(State::Between { told: false });
+        match state {
+            State::Between { told } => noise(rest, told).break_value().flatten(),
+            State::Header { .. } | State::Body { .. } | State::Skip { .. } => {
+                Some(Frame::Bad(Bad::Cut))
+            }
+        }
+    }
+
+    fn encode(&self, body: &str, out: &mut Vec<u8>) {
+        let length = if self.is_ascii { escape::ascii_len(body) } else { body.len() };
+        out.extend_from_slice(format!("Content-Length: {length}\r\n\r\n").as_bytes());
+        if self.is_ascii {
+            escape::ascii(body, out);
+        } else {
+            out.extend_from_slice(body.as_bytes());
+        }
+    }
+}
+
+/// Reports what stands between frames, unless it is blank or a header of its own.
+fn noise(mut line: BytesMut, told: bool) -> Step {
+    line.truncate(HEADER_BYTES_MAX);
+    let line = trimmed(line);
+    if told || line.is_empty() || value(&line, TYPE).is_some() {
+        return Continue(());
+    }
+    Break(Some(Frame::Noise(line)))
+}
+
+/// What follows `name` and its colon.
+fn value<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (start, rest) = line.split_at_checked(name.len())?;
+    let rest = rest.strip_prefix(b":")?;
+    start.eq_ignore_ascii_case(name).then_some(rest)
+}
+
+fn number(text: &[u8]) -> Option<usize> {
+    str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
+/// `Name: value`, where the name is one word.
+fn is_header(line: &[u8]) -> bool {
+    let colon = memchr(b':', line).unwrap_or(0);
+    colon > 0 && line[..colon].iter().all(u8::is_ascii_graphic)
+}

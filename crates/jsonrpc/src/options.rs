@@ -1,0 +1,109 @@
+//! What a connection allows and how it behaves.
+
+use std::time::Duration;
+
+/// How a connection behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How much of everything.
+    pub limits: Limits,
+    /// What happens at the limits.
+    pub when_full: WhenFull,
+    /// What becomes of running requests when the other side has nothing more to say.
+    pub on_eof: OnEof,
+    /// Which failures without an id are answered.
+    pub null_id: NullId,
+    /// Leaves `data` out of errors that have none, instead of writing `null`.
+    pub omit_empty_data: bool,
+}
+
+impl Options {
+    /// For a side that only serves: its reader pauses when a client does not read, it finishes
+    /// what was asked before the end, and it answers whatever fails.
+    pub fn server() -> Options {
+        Options {
+            limits: Limits::default(),
+            when_full: WhenFull::StopReading,
+            on_eof: OnEof::FinishRequests,
+            null_id: NullId::Always,
+            omit_empty_data: false,
+        }
+    }
+
+    /// For two sides that call each other: nobody pauses, and nothing outlives the connection.
+    pub fn peer() -> Options {
+        Options {
+            limits: Limits::default(),
+            when_full: WhenFull::Refuse { outbox_bytes_hard_max: 4 * OUTBOX_BYTES_MAX },
+            on_eof: OnEof::DropRequests,
+            null_id: NullId::Never,
+            omit_empty_data: true,
+        }
+    }
+}
+
+const OUTBOX_BYTES_MAX: usize = 8 << 20;
+
+/// How much of everything. The length of a frame is a matter of its framing.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Requests and notifications of the other side at work at a time, at least one. Together with
+    /// the length of a frame this bounds the memory they take; `WhenFull` says what happens to the
+    /// next.
+    pub requests_max: usize,
+    /// Calls of ours that wait for answers. One more is `CallError::TooMany`.
+    pub calls_max: usize,
+    /// Bytes that wait to be written. Beyond them calls, notifications and answers wait for room;
+    /// a single longer message waits until it is alone.
+    pub outbox_bytes_max: usize,
+    /// How long the other side may leave us waiting to write once it has left. Then what it was
+    /// owed is dropped.
+    pub flush_max: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            requests_max: 1024,
+            calls_max: 1024,
+            outbox_bytes_max: OUTBOX_BYTES_MAX,
+            flush_max: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What the reader does when too many requests are at work or too many bytes wait to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It pauses until there is room. For a side that only serves: were both sides to pause, or
+    /// handlers to call back, each could wait for the other for ever.
+    StopReading,
+    /// It never pauses. Too many requests are answered as busy, too many notifications dropped.
+    /// Such answers do not wait for room; they may fill the outbox up to a second limit, beyond
+    /// which the connection ends.
+    Refuse {
+        /// Bytes that may wait to be written before the connection ends with `Ended::OutboxFull`.
+        outbox_bytes_hard_max: usize,
+    },
+}
+
+/// What becomes of running requests when the other side has nothing more to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnEof {
+    /// They are dropped.
+    DropRequests,
+    /// They are finished and answered, however long that takes, as long as the other side reads.
+    FinishRequests,
+}
+
+/// Which failures without an id are answered, with an error whose id is `null`; each value
+/// includes the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NullId {
+    /// None.
+    Never,
+    /// What cannot be read as a request: the rule of JSON-RPC 2.0.
+    Unreadable,
+    /// That, and notifications that fail: the rule of Quorum.
+    Always,
+}
