@@ -24,6 +24,10 @@ Exit codes:
 #[command(name = "althing", version, about, after_help = EXAMPLES, max_term_width = 100)]
 #[command(propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
+    /// Serve a Quorum frontend on standard input and output instead of running a command
+    // Handled before anything is parsed, see `ipc.rs`; here it is only for the help.
+    #[arg(long)]
+    ipc: bool,
     #[command(subcommand)]
     pub command: Command,
 }

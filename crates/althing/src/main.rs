@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod input;
+mod ipc;
 mod terminal;
 mod watch;
 
@@ -13,6 +14,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if ipc::is_wanted() {
+        return ipc::run();
+    }
     let cli = Cli::parse();
     // One thread: the work is waiting for models; SQLite has a thread of its own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

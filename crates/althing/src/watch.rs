@@ -79,7 +79,7 @@ pub async fn watch(run: Run, mut view: View, pauses: bool) -> Result<Ending> {
                 if std::mem::replace(&mut is_stopping, true) {
                     std::process::exit(i32::from(althing_stdx::Kind::Cancelled.codes().exit));
                 }
-                run.cancel();
+                run.control.cancel();
             }
             batch = run.log.since(seq) => {
                 let Some(last) = batch.last() else { break };
@@ -91,11 +91,11 @@ pub async fn watch(run: Run, mut view: View, pauses: bool) -> Result<Ending> {
                 }
                 if print(&text).is_err() {
                     // Nobody reads any more, as in `| head`: stop, saved.
-                    run.cancel();
+                    run.control.cancel();
                     return run.ending().await;
                 }
             }
-            Some(()) = enter.recv(), if is_paused => run.go_on(),
+            Some(()) = enter.recv(), if is_paused => run.control.go_on(),
             _ = tick.tick() => {
                 // A screen that cannot be written is noticed with the next event.
                 let _ = print(&view.tick());
@@ -106,13 +106,13 @@ pub async fn watch(run: Run, mut view: View, pauses: bool) -> Result<Ending> {
 }
 
 /// Ctrl-C and a polite request to end.
-struct Stops {
+pub struct Stops {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Stops {
-    fn new() -> Result<Stops> {
+    pub fn new() -> Result<Stops> {
         let listen = |kind| signal(kind).map_err(|e| Fault::internal(format!("signals: {e}")));
         Ok(Stops {
             interrupt: listen(SignalKind::interrupt())?,
@@ -120,7 +120,8 @@ impl Stops {
         })
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

@@ -69,6 +69,22 @@ impl FoundProvider {
     }
 }
 
+impl FoundProvider {
+    /// A provider as it was when last asked: its own list and these models.
+    pub(crate) fn remembered(configured: &Configured, models: &[String]) -> FoundProvider {
+        let own = configured
+            .models
+            .iter()
+            .map(|it| found(configured, &it.id, it.display.as_deref(), ModelSource::Configured));
+        let listed = models.iter().filter(|it| is_model_name(it));
+        let listed = listed.map(|it| found(configured, it, None, ModelSource::Listed));
+        let mut seen = HashSet::new();
+        let models = own.chain(listed).filter(|it| seen.insert(it.model.clone()));
+        let models = models.take(MODELS_MAX).collect();
+        FoundProvider { configured: configured.clone(), state: State::NotProbed, models }
+    }
+}
+
 impl Found {
     /// Every model of every provider that can be used.
     pub fn models(&self) -> impl Iterator<Item = (&FoundProvider, &FoundModel)> {

@@ -4,6 +4,7 @@
 pub mod config;
 pub mod discover;
 pub mod export;
+pub mod face;
 pub mod lineup;
 pub mod log;
 pub mod runs;

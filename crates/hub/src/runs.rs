@@ -55,12 +55,26 @@ pub struct Run {
     pub id: String,
     pub seats: usize,
     pub log: Arc<RunLog>,
-    resume: Arc<Notify>,
-    cancel: watch::Sender<bool>,
+    pub control: Control,
     task: JoinHandle<Result<Ending>>,
 }
 
 impl Run {
+    /// How it ended.
+    pub async fn ending(self) -> Result<Ending> {
+        self.task.await.map_err(|e| Fault::internal(format!("the run broke: {e}")))?
+    }
+}
+
+/// The reins of a run; clones hold the same ones.
+#[derive(Clone)]
+pub struct Control {
+    resume: Arc<Notify>,
+    cancel: Arc<watch::Sender<bool>>,
+    over: watch::Receiver<bool>,
+}
+
+impl Control {
     /// Ends a pause, or the next one.
     pub fn go_on(&self) {
         self.resume.notify_one();
@@ -72,9 +86,10 @@ impl Run {
         let _ = self.cancel.send(true);
     }
 
-    /// How it ended.
-    pub async fn ending(self) -> Result<Ending> {
-        self.task.await.map_err(|e| Fault::internal(format!("the run broke: {e}")))?
+    /// Waits until the run is over and saved.
+    pub async fn over(&mut self) {
+        // An error means that its task is gone, and so is the run.
+        let _ = self.over.wait_for(|is_over| *is_over).await;
     }
 }
 
@@ -154,21 +169,25 @@ impl Runs {
     ) -> Run {
         let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
         let (cancel, mut cancelled) = watch::channel(false);
+        let (tell_over, over) = watch::channel(false);
         let rules = Rules { turn_max: Duration::from_secs(*self.config.turn_seconds_max) };
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let closing = log.clone();
         let task = tokio::spawn(async move {
             let stop = async move {
-                // An error means that the handle is gone: nobody can cancel any more.
+                // An error means that the reins are gone: nobody can cancel any more.
                 if cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_err() {
                     std::future::pending::<()>().await;
                 }
             };
             let ending = run::hold(&floor, stop).await;
             closing.close();
+            // Nobody may be waiting for it.
+            let _ = tell_over.send(true);
             ending
         });
-        Run { id: log.run().to_string(), seats: count, log, resume, cancel, task }
+        let control = Control { resume, cancel: Arc::new(cancel), over };
+        Run { id: log.run().to_string(), seats: count, log, control, task }
     }
 
     fn seats(&self, sittings: &[Sitting]) -> Result<Vec<Seat>> {
@@ -176,17 +195,24 @@ impl Runs {
     }
 
     fn seat(&self, index: usize, sitting: &Sitting) -> Result<Seat> {
-        let model: Arc<dyn Model> = match &sitting.endpoint {
-            Some(endpoint) => self.gateway.model(endpoint, &sitting.model),
-            None => demo::voice(&sitting.model, self.pace).ok_or_else(|| {
-                Fault::new(Kind::UnknownModel, format!("no demo voice '{}'", sitting.model))
-            })?,
-        };
         let price = sitting.price.map(|price| {
             let price: Price = Arc::new(move |usage| price.cost(usage).unwrap_or(0.0));
             price
         });
-        Ok(Seat { index, name: sitting.name.clone(), stance: sitting.stance.clone(), model, price })
+        let (name, stance) = (sitting.name.clone(), sitting.stance.clone());
+        Ok(Seat { index, name, stance, model: self.voice(sitting)?, price })
+    }
+
+    /// The model that sits there.
+    pub(crate) fn voice(&self, sitting: &Sitting) -> Result<Arc<dyn Model>> {
+        let unknown = || {
+            let message = format!("no demo voice '{}'", sitting.model);
+            Fault::new(Kind::UnknownModel, message)
+        };
+        match &sitting.endpoint {
+            Some(endpoint) => Ok(self.gateway.model(endpoint, &sitting.model)),
+            None => demo::voice(&sitting.model, self.pace).ok_or_else(unknown),
+        }
     }
 
     /// The seats in the order in which they are asked to conclude.

@@ -143,6 +143,24 @@ impl Store {
         self.value(key, &whole)
     }
 
+    /// Changes the value under `key` in one step, whoever else writes, and gives the new one. A value
+    /// that cannot be read counts as none.
+    pub async fn update(
+        &self,
+        key: &str,
+        change: impl FnOnce(Option<Value>) -> Value + Send + 'static,
+    ) -> Result<Value> {
+        let name = key.to_string();
+        let json = self.write(move |db| {
+            let before = kv::get(db, &name)?;
+            let json = change(before.and_then(|json: String| serde_json::from_str(&json).ok()))
+                .to_string();
+            kv::set(db, &name, &json).map(|()| json)
+        });
+        let json = json.await?;
+        self.value(key, &json)
+    }
+
     fn value(&self, key: &str, json: &str) -> Result<Value> {
         serde_json::from_str(json)
             .map_err(|error| Fault::internal(format!("{}: '{key}': {error}", self.0.place)))

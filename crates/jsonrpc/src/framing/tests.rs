@@ -190,7 +190,7 @@ fn a_long_frame_is_looked_at_once() {
 #[test]
 fn memory_is_bounded_whatever_comes() {
     const PIECE: usize = 8 << 10;
-    const PIECES: usize = (64 << 20) / PIECE;
+    const PIECES: usize = 1000;
     let pieces: [&[u8]; 6] = [&[b'x'; PIECE], &[0; PIECE], &[b' '; PIECE], b":", b"\n", b"X: y\n"];
     let starts = ["", "Content-Length: 99999999999\r\n\r\n", "Content-Length: 2\r\n"];
     for make in [ndjson, content_length] {

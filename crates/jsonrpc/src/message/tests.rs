@@ -151,12 +151,14 @@ fn deep_values_pass_as_text() {
 
 #[test]
 fn what_we_write() {
-    let refused = Err(Error::new(-1, "no \"way\""));
-    let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no \"way\""#;
-    assert_eq!(answer(None, &refused, false), format!(r#"{error},"data":null}}}}"#));
-    assert_eq!(answer(None, &refused, true), format!("{error}}}}}"));
-    let refused = Err(Error { data: Some(5.into()), ..Error::new(-1, "no \"way\"") });
-    assert_eq!(answer(None, &refused, true), format!(r#"{error},"data":5}}}}"#));
+    let error = |data: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-1,"message":"a \"b\""{data}}}}}"#)
+    };
+    let refused = Err(Error::new(-1, "a \"b\""));
+    assert_eq!(answer(None, &refused, false), error(",\"data\":null"));
+    assert_eq!(answer(None, &refused, true), error(""));
+    let refused = Err(Error { data: Some(5.into()), ..Error::new(-1, "a \"b\"") });
+    assert_eq!(answer(None, &refused, true), error(",\"data\":5"));
 
     let text = |id, params: &[u8]| call(id, "m", params).expect("bytes can be written");
     assert_eq!(text(Some(7), &[1]), r#"{"jsonrpc":"2.0","id":7,"method":"m","params":[1]}"#);

@@ -1,0 +1,71 @@
+//! `althing --ipc`: the backend of Quorum frontends on standard input and output.
+
+use crate::report;
+use crate::watch::Stops;
+use althing_assembly::demo::Pace;
+use althing_gateway::Gateway;
+use althing_hub::config::{Config, World};
+use althing_hub::face::quorum;
+use althing_hub::runs::Runs;
+use althing_hub::store::Store;
+use althing_stdx::{Fault, Result};
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Whether a frontend started us. Asked before the arguments are parsed: frontends wait for the
+/// first line.
+pub fn is_wanted() -> bool {
+    std::env::args_os().any(|arg| arg == "--ipc")
+}
+
+/// Says that it is ready, before anything else is done, and serves until the frontend leaves.
+pub fn run() -> ExitCode {
+    let done = check_arguments().and_then(|()| say_ready()).and_then(|()| serve());
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => ExitCode::from(report(&fault)),
+    }
+}
+
+/// Frontends run `<python> -m quorum --ipc`, whatever stands for the Python.
+fn check_arguments() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--ipc").collect();
+    match rest[..] {
+        [] | ["-m", "quorum"] => Ok(()),
+        _ => Err(Fault::invalid(format!(
+            "--ipc takes nothing but `-m quorum`, not {}",
+            rest.join(" ")
+        ))),
+    }
+}
+
+fn say_ready() -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let said = writeln!(out, "{}", quorum::ready()).and_then(|()| out.flush());
+    said.map_err(|e| Fault::internal(format!("standard output: {e}")))
+}
+
+fn serve() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Fault::internal(format!("no runtime: {e}")))?;
+    let done = runtime.block_on(async {
+        let mut stops = Stops::new()?;
+        let world = World::real();
+        let config = Arc::new(Config::load(&world));
+        for warning in &config.warnings {
+            // Nobody left to tell if this fails.
+            let _ = writeln!(std::io::stderr(), "althing: {warning}");
+        }
+        let store = Store::open(&config.database())?;
+        let gateway = Gateway::new(config.limits());
+        let runs = Runs { config, store, gateway, pace: Pace { word_ms: 0 } };
+        let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
+        quorum::serve(runs, world.home, reader, writer, stops.next()).await;
+        Ok(())
+    });
+    // A read of standard input cannot be cancelled and must not keep us alive.
+    runtime.shutdown_background();
+    done
+}

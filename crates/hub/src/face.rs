@@ -1,0 +1,3 @@
+//! Faces: thin translations between a protocol and the runs. They hold no logic of their own.
+
+pub mod quorum;

@@ -1,0 +1,264 @@
+//! Events as frontends know them. It renames; the only thing it holds back is what came out of its
+//! order: speeches made at the same time go out in the order of the models.
+
+use althing_assembly::Method;
+use althing_assembly::event::{
+    Ending, Failure, Level, Outcome, Parts, Said, Speech, Synthesis, Turn, What,
+};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// A notification: its name and its parameters.
+pub(super) type Note = (&'static str, Value);
+
+/// Sections of a conclusion that belong to its text; the others tell about the talk.
+const OWN_SECTIONS: [&str; 2] = ["Evolution", "Speakers"];
+
+/// The translation of one discussion.
+pub(super) struct Wire {
+    method: &'static Method,
+    /// The ids as the frontend wrote them, by seat.
+    ids: Vec<String>,
+    discussion: String,
+    /// Turns made at the same time, in their order, and what they wait to say.
+    waiting: BTreeMap<u32, Option<Note>>,
+    messages: u32,
+    /// How long the pause was to last that is under way.
+    pause_ms: u64,
+}
+
+impl Wire {
+    pub fn new(method: &'static Method, ids: Vec<String>) -> Wire {
+        Wire { method, ids, discussion: uuid(), waiting: BTreeMap::new(), messages: 0, pause_ms: 0 }
+    }
+
+    /// What an event is on the wire.
+    pub fn on(&mut self, what: &What) -> Vec<Note> {
+        match what {
+            What::PhaseStarted { phase, total, name, .. } => {
+                vec![self.phase_start(*phase, *total, name)]
+            }
+            What::PhaseEnded { next, next_name, .. } => vec![self.phase_complete(*next, next_name)],
+            What::PauseStarted { timeout_ms, .. } => {
+                self.pause_ms = *timeout_ms;
+                vec![]
+            }
+            What::PauseEnded { timed_out: true, .. } => vec![self.pause_timeout()],
+            What::TurnStarted(turn) if turn.parallel => {
+                self.waiting.insert(turn.turn, None);
+                vec![]
+            }
+            What::TurnStarted(turn) => vec![self.note("thinking", json!({"model": self.id(turn)}))],
+            What::TurnEnded { by, outcome } => self.turn_ended(by, outcome),
+            What::RunEnded { ending, .. } => self.run_ended(ending),
+            What::RunStarted(_)
+            | What::RunResumed { .. }
+            | What::PauseEnded { .. }
+            | What::TurnNoted { .. }
+            | What::TurnDelta { .. }
+            | What::TurnInterrupted { .. } => vec![],
+        }
+    }
+
+    /// A failure of the whole discussion.
+    pub fn error(&self, message: &str) -> Note {
+        self.note("discussion_error", json!({"error": message}))
+    }
+
+    fn phase_start(&self, phase: u32, total: u32, name: &str) -> Note {
+        self.note(
+            "phase_start",
+            json!({
+                "phase": phase,
+                "message": title(phase, name),
+                "message_key": self.key(phase),
+                "params": self.phase_params(phase),
+                "num_participants": self.ids.len(),
+                "method": self.method.name,
+                "total_phases": total,
+            }),
+        )
+    }
+
+    /// A phase that was skipped counts as completed.
+    fn phase_complete(&self, next: u32, name: &str) -> Note {
+        self.note(
+            "phase_complete",
+            json!({
+                "completed_phase": next - 1,
+                "next_phase": next,
+                "next_phase_message": title(next, name),
+                "next_phase_message_key": self.key(next),
+                "next_phase_params": self.phase_params(next),
+                "method": self.method.name,
+            }),
+        )
+    }
+
+    fn pause_timeout(&self) -> Note {
+        let params = json!({
+            "message": "Auto-resuming after timeout",
+            "timeout_seconds": self.pause_ms / 1000,
+        });
+        self.note("pause_timeout", params)
+    }
+
+    fn key(&self, phase: u32) -> String {
+        format!("phase.{}.{phase}.msg", self.method.name)
+    }
+
+    fn phase_params(&self, phase: u32) -> Value {
+        match (self.method.name, phase) {
+            ("standard", 1) => json!({"count": self.ids.len().to_string()}),
+            _ => json!({}),
+        }
+    }
+
+    fn turn_ended(&mut self, by: &Turn, outcome: &Outcome) -> Vec<Note> {
+        self.messages += u32::from(matches!(outcome, Outcome::Said(_)));
+        let content = self.content(by, outcome);
+        if !by.parallel {
+            return content.into_iter().collect();
+        }
+        let mut notes = Vec::new();
+        if by.speech == Speech::Answer {
+            notes.push(self.note("thinking_complete", json!({"model": self.id(by)})));
+        }
+        self.waiting.insert(by.turn, content);
+        while let Some(first) = self.waiting.first_entry().filter(|first| first.get().is_some()) {
+            notes.extend(first.remove());
+        }
+        notes
+    }
+
+    /// What was said, or that nothing was. A synthesis that failed is written by somebody else.
+    fn content(&self, by: &Turn, outcome: &Outcome) -> Option<Note> {
+        match outcome {
+            Outcome::Said(said) => Some(self.said(by, said)),
+            Outcome::Failed(_) if by.speech == Speech::Synthesis => None,
+            Outcome::Failed(failure) => Some(self.failed(by, failure)),
+        }
+    }
+
+    fn said(&self, by: &Turn, said: &Said) -> Note {
+        match (&said.parts, by.speech) {
+            (Parts::Critique { agreements, disagreements, missing }, _) => {
+                self.critique(by, agreements, disagreements, missing)
+            }
+            (Parts::Position { position, confidence }, _) => {
+                let level = confidence.map_or(Level::Medium, |confidence| confidence.level);
+                self.position(by, position, level)
+            }
+            (Parts::Synthesis(synthesis), _) => self.synthesis(by, synthesis),
+            (_, Speech::Answer) => {
+                self.from(by, "independent_answer", json!({"content": said.text}))
+            }
+            (_, _) => self.message(by, &said.text),
+        }
+    }
+
+    fn failed(&self, by: &Turn, failure: &Failure) -> Note {
+        let text = format!("[Error: {}]", failure.message);
+        let (name, mut params) = match by.speech {
+            Speech::Critique => self.critique(by, &text, "", ""),
+            Speech::Position => self.position(by, &text, Level::Low),
+            Speech::Answer => self.from(by, "independent_answer", json!({"content": text})),
+            Speech::Message | Speech::Synthesis => self.message(by, &text),
+        };
+        params["failed"] = json!(true);
+        (name, params)
+    }
+
+    fn critique(&self, by: &Turn, agreements: &str, disagreements: &str, missing: &str) -> Note {
+        let parts =
+            json!({"agreements": agreements, "disagreements": disagreements, "missing": missing});
+        self.from(by, "critique", parts)
+    }
+
+    fn position(&self, by: &Turn, position: &str, level: Level) -> Note {
+        self.from(by, "final_position", json!({"position": position, "confidence": level}))
+    }
+
+    fn message(&self, by: &Turn, text: &str) -> Note {
+        let parts = json!({
+            "content": text,
+            "role": by.role,
+            "round_type": by.round,
+            "method": self.method.name,
+        });
+        self.from(by, "chat_message", parts)
+    }
+
+    fn synthesis(&self, by: &Turn, synthesis: &Synthesis) -> Note {
+        let own = synthesis.more.iter().filter(|more| !OWN_SECTIONS.contains(&more.name.as_str()));
+        let more: String =
+            own.map(|more| format!("\n\n**{}**\n{}", more.name, more.text)).collect();
+        let mut sure = Map::new();
+        for one in &synthesis.confidences {
+            if let Some(id) = self.ids.get(one.seat) {
+                sure.insert(id.clone(), json!(one.confidence.score));
+            }
+        }
+        if !sure.is_empty() {
+            for (name, level) in
+                [("HIGH", Level::High), ("MEDIUM", Level::Medium), ("LOW", Level::Low)]
+            {
+                let count = synthesis
+                    .confidences
+                    .iter()
+                    .filter(|one| one.confidence.level == level)
+                    .count();
+                sure.insert(name.into(), json!(count));
+            }
+        }
+        self.note(
+            "synthesis",
+            json!({
+                "consensus": synthesis.consensus,
+                "synthesis": format!("{}{more}", synthesis.synthesis),
+                "differences": synthesis.differences,
+                "synthesizer_model": self.id(by),
+                "confidence_breakdown": sure,
+                "message_count": synthesis.messages,
+                "method": self.method.name,
+            }),
+        )
+    }
+
+    fn run_ended(&mut self, ending: &Ending) -> Vec<Note> {
+        match ending {
+            Ending::Completed => {
+                vec![self.note("discussion_complete", json!({"messages_count": self.messages}))]
+            }
+            Ending::Cancelled => vec![self.note("discussion_cancelled", json!({}))],
+            // Told together with the answer, which has the same words.
+            Ending::Failed(_) => vec![],
+        }
+    }
+
+    fn from(&self, by: &Turn, name: &'static str, mut params: Value) -> Note {
+        params["source"] = json!(self.id(by));
+        self.note(name, params)
+    }
+
+    fn note(&self, name: &'static str, mut params: Value) -> Note {
+        params["discussion_id"] = json!(self.discussion);
+        (name, params)
+    }
+
+    fn id<'a>(&'a self, turn: &'a Turn) -> &'a str {
+        self.ids.get(turn.seat).map_or(turn.model.as_str(), String::as_str)
+    }
+}
+
+fn title(phase: u32, name: &str) -> String {
+    format!("Phase {phase}: {name}")
+}
+
+/// A random UUID, version 4.
+fn uuid() -> String {
+    let bits = fastrand::u128(..) & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{bits:032x}");
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    parts.join("-")
+}

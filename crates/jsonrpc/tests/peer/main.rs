@@ -1,0 +1,8 @@
+//! A whole peer over a stream in memory.
+
+mod calls;
+mod ends;
+mod kit;
+mod limits;
+mod order;
+mod transcripts;
