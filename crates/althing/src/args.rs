@@ -213,4 +213,12 @@ mod tests {
             assert!(shown, "{} ({}) is missing in the help", row.exit, row.name);
         }
     }
+
+    #[test]
+    fn the_events_page_has_every_kind_and_its_exit_code() {
+        let page = include_str!("../../../docs/protocols/events.md");
+        for row in althing_stdx::fault::CODES {
+            assert!(page.contains(&format!("`{}` | {} |", row.name, row.exit)), "{}", row.name);
+        }
+    }
 }

@@ -20,7 +20,7 @@ use clap::CommandFactory;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Words of a demo voice per second, where a person watches.
+/// Milliseconds of a demo voice per word, where a person watches.
 const DEMO_WORD_MS: u64 = 18;
 
 pub async fn run(command: Command) -> Result<()> {

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use std::io::IsTerminal;
 
 /// Narrower terminals than this are treated as this wide; wider lines than the other do not read well.
-const COLUMNS_MIN: usize = 40;
+const COLUMNS_MIN: usize = 20;
 const COLUMNS_MAX: usize = 100;
 /// Where there is no terminal to ask.
 const COLUMNS_PLAIN: usize = 80;
@@ -69,6 +69,19 @@ pub fn seat_style(seat: usize) -> Style {
         AnsiColor::BrightRed,
     ];
     COLOURS[seat % COLOURS.len()].on_default().bold()
+}
+
+/// Characters of a paragraph; more are cut.
+const PARAGRAPH_CHARS_MAX: usize = 1000;
+
+/// Untrusted text as a paragraph in `style`: wrapped where a person watches, one line elsewhere.
+pub fn paragraph(screen: Screen, style: Style, text: &str) -> String {
+    let mut wrapped = String::new();
+    let columns = if screen.live { screen.columns } else { usize::MAX };
+    let mut flow = flow::Flow::new(Screen { colour: false, columns, ..screen }, "");
+    flow.push(&althing_stdx::text::one_line(text, PARAGRAPH_CHARS_MAX), &mut wrapped);
+    flow.end(&mut wrapped);
+    wrapped.lines().map(|line| screen.paint(style, line) + "\n").collect()
 }
 
 /// A heading with a rule to the right edge.

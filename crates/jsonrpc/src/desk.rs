@@ -19,7 +19,8 @@ use serde_json::{Value, value::RawValue};
 use std::{io, panic::AssertUnwindSafe, sync::Arc};
 use tokio::{io::AsyncRead, select, task::yield_now};
 
-/// Frames taken before the writer has its turn, however many more have come.
+/// Frames taken before the writer has its turn, however many more have come. It has its turn sooner
+/// when the outbox is full.
 const TURN_FRAMES: usize = 256;
 
 /// Serves without a task per request: most handlers are ready when first polled.
@@ -48,6 +49,7 @@ impl<'a, H: Handler> Desk<'a, H> {
         R: AsyncRead + Unpin,
         F: Framing,
     {
+        let outbox = &self.peer.shared().outbox;
         loop {
             for _ in 0..TURN_FRAMES {
                 let taken = match self.next(inbox).await {
@@ -57,6 +59,9 @@ impl<'a, H: Handler> Desk<'a, H> {
                 };
                 if let Err(ended) = taken {
                     return ended;
+                }
+                if !outbox.has_room() {
+                    break;
                 }
             }
             yield_now().await;
@@ -95,20 +100,22 @@ impl<'a, H: Handler> Desk<'a, H> {
 
     fn take(&mut self, frame: Frame) -> Result<(), Ended> {
         match frame {
-            Frame::Noise(text) => self.trouble(Trouble::Noise(&text)),
+            Frame::Noise(text) => {
+                self.trouble(Trouble::Noise(&text));
+                Ok(())
+            }
             Frame::Bad(bad) => {
                 self.trouble(Trouble::Bad(bad));
-                return self.refuse(None, NullId::Unreadable, Error::new(INVALID_REQUEST, bad));
+                self.refuse(None, NullId::Unreadable, Error::new(INVALID_REQUEST, bad))
             }
             Frame::Body(body) => match message::parse(&body) {
-                Ok(message) => return self.hear(message),
+                Ok(message) => self.hear(message),
                 Err(invalid) => {
                     self.trouble(Trouble::Invalid(&invalid.error));
-                    return self.refuse(invalid.id.as_deref(), NullId::Unreadable, invalid.error);
+                    self.refuse(invalid.id.as_deref(), NullId::Unreadable, invalid.error)
                 }
             },
         }
-        Ok(())
     }
 
     fn hear(&mut self, message: Incoming) -> Result<(), Ended> {

@@ -5,6 +5,7 @@ use crate::{
     framing::Bad,
     peer::Peer,
 };
+use althing_stdx::text;
 use futures_util::future::AbortHandle;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -113,21 +114,26 @@ pub enum Trouble<'a> {
     },
 }
 
+/// What is shown of a trouble, in characters: the other side may have written a novel.
+const TROUBLE_CHARS_MAX: usize = 500;
+
+/// One line for a log. The other side's text cannot drive a terminal.
 impl fmt::Display for Trouble<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trouble::Noise(text) => {
-                write!(f, "not part of a message: {}", String::from_utf8_lossy(text))
+        let shown = match self {
+            Trouble::Noise(noise) => {
+                format!("not part of a message: {}", String::from_utf8_lossy(noise))
             }
-            Trouble::Bad(bad) => bad.fmt(f),
-            Trouble::Invalid(error) => error.fmt(f),
+            Trouble::Bad(bad) => bad.to_string(),
+            Trouble::Invalid(error) => error.to_string(),
             Trouble::Stray { id, error: None } => {
-                write!(f, "an answer nobody waits for, id {}", id.get())
+                format!("an answer nobody waits for, id {}", id.get())
             }
             Trouble::Stray { id, error: Some(error) } => {
-                write!(f, "an error that belongs to no call, id {}: {error}", id.get())
+                format!("an error that belongs to no call, id {}: {error}", id.get())
             }
-            Trouble::Failed { method, error } => write!(f, "notification {method}: {error}"),
-        }
+            Trouble::Failed { method, error } => format!("notification {method}: {error}"),
+        };
+        f.write_str(&text::one_line(&shown, TROUBLE_CHARS_MAX))
     }
 }

@@ -8,7 +8,12 @@
 //!
 //! struct Echo;
 //! impl Handler for Echo {
-//!     async fn request(&self, _: Cx, method: &str, params: Box<RawValue>) -> Result<Value, Error> {
+//!     async fn request(
+//!         &self,
+//!         _: Cx,
+//!         method: &str,
+//!         params: Box<RawValue>,
+//!     ) -> Result<Value, Error> {
 //!         match method {
 //!             "echo" => serde_json::from_str(params.get()).map_err(Error::invalid_params),
 //!             _ => Err(Error::method_not_found(method)),
@@ -20,7 +25,7 @@
 //! # async fn main() {
 //! let (here, there) = tokio::io::duplex(1024);
 //! let (reader, writer) = tokio::io::split(here);
-//! let (server, serving) = connect(reader, writer, Ndjson::default(), Echo, Options::server());
+//! let (_server, serving) = connect(reader, writer, Ndjson::default(), Echo, Options::server());
 //! let (reader, writer) = tokio::io::split(there);
 //! let (client, calling) = connect(reader, writer, Ndjson::default(), (), Options::peer());
 //! let said = async {
@@ -29,9 +34,8 @@
 //!     said
 //! };
 //! let (said, _, ended) = tokio::join!(said, calling, serving);
-//! assert_eq!(said.unwrap(), "hello".split(' ').collect::<Value>());
+//! assert_eq!(said.unwrap(), serde_json::json!(["hello"]));
 //! assert!(matches!(ended, althing_jsonrpc::Ended::Eof));
-//! # drop(server);
 //! # }
 //! ```
 

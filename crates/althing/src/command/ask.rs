@@ -8,7 +8,7 @@ use althing_assembly::event::Ending;
 use althing_assembly::{Method, methods};
 use althing_chat::Tool;
 use althing_gateway::Gateway;
-use althing_hub::config::{Config, Synthesizer};
+use althing_hub::config::{self, Config, Synthesizer};
 use althing_hub::discover;
 use althing_hub::lineup::{self, Lineup};
 use althing_hub::runs::{Request, Run};
@@ -39,7 +39,7 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     let is_demo = lineup.seats.iter().all(|seat| seat.demo) && names.is_empty();
     let request = request(&args, &desk.config, input, method, lineup)?;
     let run = desk.runs(gateway)?.start(request).await?;
-    finish(run, args.output, args.pause).await?;
+    finish(&desk, run, args.output, args.pause).await?;
     if is_demo {
         tell(desk.screen, lineup::HOW_TO_ADD);
     }
@@ -52,18 +52,23 @@ pub async fn resume(args: args::Resume) -> Result<()> {
     let runs = desk.runs(desk.gateway())?;
     let run = runs.resume(&args.run, args.max_cost, args.retry_failed).await?;
     let pauses = std::io::stdin().is_terminal();
-    finish(run, args.output, pauses).await
+    finish(&desk, run, args.output, pauses).await
 }
 
 /// Watches a run to its end; an end that is not completion is an error with its own exit code.
-async fn finish(run: Run, output: args::Output, pauses: bool) -> Result<()> {
-    let is_shown = !output.json && !output.quiet;
-    let is_single = run.seats == 1;
+async fn finish(desk: &Desk, run: Run, output: args::Output, pauses: bool) -> Result<()> {
+    let is_told = !output.json && !output.quiet && run.seats > 1;
+    let id = run.id.clone();
     match watch::watch(run, View::new(output), pauses).await? {
         Ending::Completed => Ok(()),
-        Ending::Cancelled => Err(Fault::new(Kind::Cancelled, "stopped")),
+        Ending::Cancelled => {
+            if !is_told {
+                tell(desk.screen, &format!("Stopped and saved. Go on with: althing resume {id}"));
+            }
+            Err(Fault::new(Kind::Cancelled, "stopped"))
+        }
         // Where the view has said it, only the exit code is left to give.
-        Ending::Failed(failure) if is_shown && !is_single => Err(Fault::new(failure.kind, "")),
+        Ending::Failed(failure) if is_told => Err(Fault::new(failure.kind, "")),
         Ending::Failed(failure) => Err(Fault::new(failure.kind, failure.message)),
     }
 }
@@ -119,7 +124,7 @@ fn request(
             args::Synthesizer::Random => Synthesizer::Random,
             args::Synthesizer::Rotate => Synthesizer::Rotate,
         }),
-        language: args.language.clone().or_else(|| config.language.value.clone()),
+        language: language(args, config)?,
         pause: args.pause.then(|| Duration::from_secs(*config.pause_seconds)),
         max_cost_usd: Some(args.max_cost.unwrap_or(*config.max_cost_usd)),
         estimate_usd: estimate.usd,
@@ -132,6 +137,13 @@ fn request(
             .unwrap_or_default(),
         stream: !args.no_stream,
     })
+}
+
+/// A code or a name, by the same rule as in the configuration: it becomes part of every prompt.
+fn language(args: &args::Ask, config: &Config) -> Result<Option<String>> {
+    let Some(text) = &args.language else { return Ok(config.language.value.clone()) };
+    let language = config::language(text.trim());
+    language.map(Some).map_err(|problem| Fault::invalid(format!("--language: {problem}")))
 }
 
 /// Reads a JSON list of `{name, description, parameters}`.

@@ -101,9 +101,14 @@ pub async fn export(args: args::Export) -> Result<()> {
     }
 }
 
-/// Writes beside the target and moves it there, so that no half file is ever seen.
+/// Writes beside the target and moves it there, so that no half file is ever seen. A link stays a
+/// link, and what is no file (a device, a pipe) is written to, never replaced.
 fn write(path: &Path, text: &str) -> Result<()> {
     let fail = |e: std::io::Error| Fault::invalid(format!("--output {}: {e}", path.display()));
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, text).map_err(fail);
+    }
     let mut name =
         path.file_name().ok_or_else(|| Fault::invalid("--output: not a file"))?.to_os_string();
     name.push(format!(".{}.part", std::process::id()));

@@ -4,14 +4,16 @@
 use super::flow::Flow;
 use super::relabel::Relabel;
 use super::status::{Status, Waiting};
-use super::{BAD, DIM, Screen, heading, seat_style};
+use super::{BAD, DIM, Screen, heading, paragraph, seat_style};
 use althing_assembly::event::{Event, Failure, Note, Opening, Outcome, Parts, Speech, Turn, What};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 mod closing;
+mod pen;
 
 pub use closing::tool_calls;
+use pen::Pen;
 
 /// The screen's memory of a run.
 pub struct Live {
@@ -28,9 +30,7 @@ pub struct Live {
 /// Who has the page, and how it is written.
 struct Page {
     turn: u32,
-    flow: Flow,
-    /// A synthesis is shown under headings.
-    relabel: Option<Relabel>,
+    pen: Pen,
 }
 
 /// A turn that is not over yet or not yet shown.
@@ -173,26 +173,20 @@ impl Live {
         if !is_plain {
             out.push_str(&format!("\n{}\n", voice.head(screen)));
         }
-        // A pipe gets the answer as it is, unwrapped.
-        let columns = if is_plain && !screen.live { usize::MAX } else { screen.columns };
-        let margin = match voice.turn.speech {
-            _ if is_plain => "",
-            Speech::Synthesis => "│ ",
-            _ => "  ",
+        let pen = match voice.turn.speech {
+            // A pipe gets the answer as it is: it may be code.
+            _ if is_plain && !screen.live => Pen::Raw { is_line_open: false },
+            _ if is_plain => Pen::Wrapped(Flow::new(screen, "")),
+            Speech::Synthesis => Pen::Headed(Flow::new(screen, "│ "), Relabel::new(screen.colour)),
+            _ => Pen::Wrapped(Flow::new(screen, "  ")),
         };
-        let relabel = (voice.turn.speech == Speech::Synthesis).then(|| Relabel::new(screen.colour));
-        self.page =
-            Some(Page { turn, flow: Flow::new(Screen { columns, ..screen }, margin), relabel });
+        self.page = Some(Page { turn, pen });
     }
 
     fn write_kept(&mut self, turn: u32, out: &mut String) {
         let Some(page) = self.page.as_mut().filter(|page| page.turn == turn) else { return };
         let Some(voice) = self.turns.get_mut(&turn) else { return };
-        let kept = std::mem::take(&mut voice.kept);
-        match &mut page.relabel {
-            Some(relabel) => page.flow.push(&relabel.push(&kept), out),
-            None => page.flow.push(&kept, out),
-        }
+        page.pen.write(&std::mem::take(&mut voice.kept), out);
     }
 
     fn finish(&mut self, by: &Turn, outcome: &Outcome, out: &mut String) {
@@ -251,11 +245,9 @@ impl Live {
     }
 
     fn leave_page(&mut self, out: &mut String) {
-        let Some(mut page) = self.page.take() else { return };
-        if let Some(mut relabel) = page.relabel.take() {
-            page.flow.push(&relabel.release(), out);
+        if let Some(page) = self.page.take() {
+            page.pen.end(out);
         }
-        page.flow.end(out);
     }
 
     fn lost(&mut self, turn: u32, failure: &Failure, out: &mut String) {
@@ -265,8 +257,7 @@ impl Live {
         }
         let Some(voice) = self.turns.get(&turn) else { return };
         let text = format!("✗ {} lost this turn: {}", voice.turn.name, failure.message);
-        let line = self.screen.paint(BAD, &althing_stdx::text::one_line(&text, 400));
-        out.push_str(&format!("\n{line}\n"));
+        out.push_str(&format!("\n{}", paragraph(self.screen, BAD, &text)));
     }
 
     fn interrupt(&mut self, turn: u32, out: &mut String) {
@@ -286,10 +277,10 @@ impl Live {
     }
 
     fn line(&self, text: &str, out: &mut String) {
-        out.push_str(&format!(
-            "\n{}\n",
-            self.screen.paint(DIM, &althing_stdx::text::one_line(text, 400))
-        ));
+        // One model alone: nothing but its answer goes into a pipe.
+        if self.screen.live || !self.is_plain() {
+            out.push_str(&format!("\n{}", paragraph(self.screen, DIM, text)));
+        }
     }
 }
 

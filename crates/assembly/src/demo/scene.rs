@@ -196,10 +196,11 @@ impl Other {
         Some(if goes_on { format!("{phrase}…") } else { phrase })
     }
 
-    /// Where nothing better is to be had: how its longest stretch outside quotations begins.
+    /// Where nothing better is to be had: how its longest clause outside quotations begins.
     fn first_words(&self) -> Option<String> {
         let pieces = self.text.split('“').map(|piece| piece.rsplit('”').next().unwrap_or_default());
-        let longest = pieces.map(words::words).max_by_key(Vec::len)?;
+        let sentences = pieces.flat_map(words::sentences);
+        let longest = sentences.flat_map(|it| it.segments).max_by_key(Vec::len)?;
         let phrase = longest[..longest.len().min(PHRASE_WORDS_MAX)].join(" ");
         (!phrase.is_empty()).then_some(phrase)
     }

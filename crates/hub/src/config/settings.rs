@@ -164,12 +164,12 @@ const LANGUAGES: &[(&str, &str)] = &[
 ];
 
 /// A code or a language's name. It becomes part of every prompt, so it holds letters only.
-fn language(text: &str) -> Result<String, String> {
+pub fn language(text: &str) -> Result<String, String> {
     if let Some((_, name)) = LANGUAGES.iter().find(|(code, _)| code.eq_ignore_ascii_case(text)) {
         return Ok(name.to_string());
     }
     let letters = text.chars().all(|c| c.is_alphabetic() || matches!(c, ' ' | '-'));
-    if letters && text.chars().count() <= LANGUAGE_CHARS_MAX {
+    if letters && (1..=LANGUAGE_CHARS_MAX).contains(&text.chars().count()) {
         return Ok(text.to_string());
     }
     Err(format!("must be a language such as de or German, not {}", wrong(text)))

@@ -89,8 +89,9 @@ async fn a_request_can_be_cancelled_by_whoever_has_its_token() {
     let cx = bench.probe.last.lock().unwrap().take().expect("it waits");
     assert_eq!(cx.id().map(|id| id.get()), Some("1"));
     cx.canceller().cancel();
-    let want = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Request cancelled","data":null}}"#;
-    assert_eq!(bench.from.next().await.as_deref(), Some(want));
+    let cancelled = r#""id":1,"error":{"code":-32000,"message":"Request cancelled""#;
+    let found = bench.from.next().await.unwrap();
+    assert!(found.contains(cancelled), "{found}");
     assert_eq!(bench.probe.dropped.load(Ordering::Relaxed), 1);
     cx.canceller().cancel();
     bench.to.ask(3, "echo", json!([])).await;

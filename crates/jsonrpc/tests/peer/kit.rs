@@ -52,7 +52,7 @@ impl Handler for Small {
     }
 
     fn trouble(&self, _: &Peer, trouble: Trouble<'_>) {
-        self.0.troubles.lock().unwrap().push(trouble.to_string());
+        self.0.troubles.lock().expect("no panic").push(trouble.to_string());
     }
 }
 
@@ -76,7 +76,7 @@ impl Small {
     }
 
     async fn wait(&self, cx: Cx) -> Result<Value, Error> {
-        *self.0.last.lock().unwrap() = Some(cx);
+        *self.0.last.lock().expect("no panic") = Some(cx);
         let guard = Guard(self.0.clone());
         self.0.gate.notified().await;
         std::mem::forget(guard);

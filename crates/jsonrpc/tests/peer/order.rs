@@ -3,6 +3,7 @@
 use crate::kit::{Bench, answer, bench};
 use althing_jsonrpc::{ContentLength, Framing, Ndjson, Options};
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
 
 fn tick(tick: u64) -> Option<String> {
     Some(format!(r#"{{"jsonrpc":"2.0","method":"tick","params":{{"tick":{tick}}}}}"#))
@@ -33,6 +34,18 @@ async fn a_slow_request_holds_up_no_other() {
     assert_eq!(bench.from.next().await, answer(2, json!([2])));
     bench.probe.gate.notify_one();
     assert_eq!(bench.from.next().await, answer(1, "waited"));
+}
+
+/// The read that waits for the rest of a line is dropped whenever a handler is done.
+#[tokio::test]
+async fn a_read_that_is_interrupted_loses_nothing() {
+    let mut bench = bench(Ndjson::default(), Options::server());
+    bench.to.ask(1, "wait", json!({})).await;
+    bench.to.writer.write_all(br#"{"jsonrpc":"2.0","id":2,"met"#).await.expect("open");
+    bench.probe.gate.notify_one();
+    assert_eq!(bench.from.next().await, answer(1, "waited"));
+    bench.to.writer.write_all(b"hod\":\"echo\"}\n").await.expect("open");
+    assert_eq!(bench.from.next().await, answer(2, json!({})));
 }
 
 async fn pipelined(framing: impl Framing + Clone) {

@@ -1,7 +1,7 @@
 //! The first and the last lines of a run: who sits, and what came of it.
 
 use super::{super::flow::Flow, Live};
-use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading};
+use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading, paragraph};
 use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
 use althing_assembly::measure;
 use althing_hub::export;
@@ -40,7 +40,8 @@ pub fn tool_calls(said: &Said) -> String {
 /// How the run ended, what it used, and what to do next.
 pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut String) {
     let screen = live.screen;
-    if live.is_plain() && *ending == Ending::Completed {
+    // Of a single answer the command says it, on standard error.
+    if live.is_plain() {
         return;
     }
     match ending {
@@ -52,19 +53,17 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
                 live.run
             ));
         }
-        Ending::Failed(failure) if live.is_plain() => {
-            // The command says it as its own error.
-            debug_assert_ne!(failure.kind, Kind::Internal);
-        }
         Ending::Failed(failure) => {
-            out.push_str(&format!("\n{}\n", screen.paint(BAD, &one_line(&failure.message, 1000))));
-            let more = if failure.kind == Kind::CostLimit { " --max-cost MORE" } else { "" };
-            out.push_str(&format!("Saved. Go on with: althing resume {}{more}\n", live.run));
+            out.push_str(&format!("\n{}", paragraph(screen, BAD, &failure.message)));
+            // Without them the same end would come again at once.
+            let more = match failure.kind {
+                Kind::CostLimit => "--max-cost MORE",
+                _ => "--retry-failed",
+            };
+            out.push_str(&format!("Saved. Go on with: althing resume {} {more}\n", live.run));
         }
     }
-    if !live.is_plain() {
-        out.push_str(&format!("\n{}\n", screen.paint(DIM, &export::totals(totals))));
-    }
+    out.push_str(&format!("\n{}", paragraph(screen, DIM, &export::totals(totals))));
 }
 
 /// How far they agree and how sure they are: the last thing a person reads.
