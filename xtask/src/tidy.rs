@@ -22,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("jsonrpc", &["stdx"]),
     ("gateway", &["stdx", "chat"]),
     ("assembly", &["stdx", "chat"]),
-    ("hub", &["stdx", "chat", "gateway", "assembly"]),
+    ("hub", &["stdx", "chat", "jsonrpc", "gateway", "assembly"]),
     ("althing", &["stdx", "chat", "gateway", "assembly", "hub"]),
     ("testkit", &["stdx", "chat"]),
     ("xtask", &[]),

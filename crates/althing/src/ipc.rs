@@ -54,11 +54,8 @@ fn serve() -> Result<()> {
         let mut stops = Stops::new()?;
         let world = World::real();
         let config = Arc::new(Config::load(&world));
-        for warning in &config.warnings {
-            // Nobody left to tell if this fails.
-            let _ = writeln!(std::io::stderr(), "althing: {warning}");
-        }
-        let store = Store::open(&config.database())?;
+        config.warnings.iter().for_each(tell);
+        let store = open(&config)?;
         let gateway = Gateway::new(config.limits());
         let runs = Runs { config, store, gateway, pace: Pace { word_ms: 0 } };
         let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
@@ -68,4 +65,19 @@ fn serve() -> Result<()> {
     // A read of standard input cannot be cancelled and must not keep us alive.
     runtime.shutdown_background();
     done
+}
+
+/// The person's store. Where it cannot be opened, one that ends with us: a frontend whose backend is
+/// gone stays blank for ever.
+fn open(config: &Config) -> Result<Store> {
+    Store::open(&config.database()).or_else(|fault| {
+        tell(format!("nothing of this session is kept: {}", fault.message));
+        Store::in_memory()
+    })
+}
+
+fn tell(warning: impl std::fmt::Display) {
+    let text = althing_stdx::redact::redact(&warning.to_string());
+    // Nobody left to tell if this fails.
+    let _ = writeln!(std::io::stderr(), "althing: {}", althing_stdx::text::printable(&text));
 }

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::store::{Lease, Loss, Receipt, Room, Store};
+use crate::store::{Lease, Loss, Receipt, Store};
 use althing_assembly::{Event, Log, What};
 use althing_stdx::{Fault, Result};
 use futures_util::future::BoxFuture;
@@ -17,6 +17,11 @@ const BATCH_EVENTS_MAX: usize = 256;
 /// In a run with more events than this, passing ones (deltas and notes) are left out: the end of a
 /// turn has its whole text.
 const EVENTS_MAX: usize = 200_000;
+
+/// Events that nobody waits for are saved with the next one that counts, or after this time or
+/// number: waking the writer for each would cost more than they are worth.
+const HELD_MS_MAX: u64 = 50;
+const HELD_EVENTS_MAX: usize = 16;
 
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -31,11 +36,18 @@ pub struct RunLog {
     run: String,
     store: Store,
     clock: Clock,
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Events>,
     head: watch::Sender<Head>,
     loss: Loss,
     /// Held until the run is over.
     lease: Mutex<Option<Lease>>,
+}
+
+/// Everything that happened, and how much of it is on its way to the store.
+#[derive(Default)]
+struct Events {
+    all: Vec<Event>,
+    queued: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +69,7 @@ impl RunLog {
             run: lease.run().to_string(),
             store,
             clock: Arc::new(now_ms),
-            events: Mutex::new(events),
+            events: Mutex::new(Events { queued: events.len(), all: events }),
             head: watch::Sender::new(head),
             loss: Loss::default(),
             lease: Mutex::new(Some(lease)),
@@ -81,12 +93,12 @@ impl RunLog {
         let is_due = |head: &Head| seq < head.events || head.is_over;
         // Cannot fail: the sender lives in `self`.
         let _ = self.head.subscribe().wait_for(is_due).await;
-        self.events().iter().skip(seq as usize).take(BATCH_EVENTS_MAX).cloned().collect()
+        self.events().all.iter().skip(seq as usize).take(BATCH_EVENTS_MAX).cloned().collect()
     }
 
     /// Everything that has happened so far.
     pub fn so_far(&self) -> Vec<Event> {
-        self.events().clone()
+        self.events().all.clone()
     }
 
     /// Whether nothing more will come.
@@ -111,17 +123,17 @@ impl RunLog {
     }
 
     async fn save(&self, what: What) -> Result<()> {
-        let waits = waits(&what);
-        // Room first: then numbering and queueing are one step, and nothing overtakes.
-        let room = self.store.room().await?;
-        match self.put(what, room)? {
-            Some(receipt) if waits => receipt.wait().await,
-            _ => Ok(()),
+        let haste = Haste::of(&what);
+        self.put(what)?;
+        match haste {
+            Haste::Held if !self.is_due() => Ok(()),
+            Haste::Held | Haste::Queued => self.queue().await.map(drop),
+            Haste::Waited => self.queue().await?.wait().await,
         }
     }
 
-    /// Numbers an event, shows it to the readers and queues it for the store.
-    fn put(&self, what: What, room: Room<'_>) -> Result<Option<Receipt<()>>> {
+    /// Numbers an event and shows it to the readers.
+    fn put(&self, what: What) -> Result<()> {
         let mut events = self.events();
         if let Some(fault) = self.loss.get() {
             return Err(fault.clone());
@@ -129,21 +141,40 @@ impl RunLog {
         if self.is_over() {
             return Err(Fault::internal(format!("run {}: it is over", self.run)));
         }
-        if events.len() >= EVENTS_MAX && is_passing(&what) {
-            return Ok(None);
+        if events.all.len() >= EVENTS_MAX && is_passing(&what) {
+            return Ok(());
         }
         // A clock set back must not put an event before its cause.
-        let at_ms = events.last().map_or(0, |last| last.at_ms).max((self.clock)());
+        let at_ms = events.all.last().map_or(0, |last| last.at_ms).max((self.clock)());
         let is_end = matches!(what, What::RunEnded { .. });
-        let event = Event { seq: events.len() as u64, run: self.run.clone(), at_ms, what };
-        events.push(event.clone());
+        let seq = events.all.len() as u64;
+        events.all.push(Event { seq, run: self.run.clone(), at_ms, what });
         self.head.send_modify(|head| {
-            *head = Head { events: events.len() as u64, is_over: head.is_over || is_end };
+            *head = Head { events: seq + 1, is_over: head.is_over || is_end };
         });
-        Ok(Some(room.append(event, &self.loss)))
+        Ok(())
     }
 
-    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+    /// Whether held events have waited long enough for something to be saved with.
+    fn is_due(&self) -> bool {
+        let events = self.events();
+        let held = &events.all[events.queued..];
+        let (Some(first), Some(last)) = (held.first(), held.last()) else { return false };
+        held.len() >= HELD_EVENTS_MAX || last.at_ms - first.at_ms >= HELD_MS_MAX
+    }
+
+    /// Hands everything that is not yet on its way to the store, in order. Where somebody else has
+    /// done so meanwhile there is nothing left, and the receipt still comes after theirs.
+    async fn queue(&self) -> Result<Receipt<()>> {
+        // Room first: then taking and queueing are one step, and nothing overtakes.
+        let room = self.store.room().await?;
+        let mut events = self.events();
+        let batch = events.all[events.queued..].to_vec();
+        events.queued = events.all.len();
+        Ok(room.append(batch, &self.loss))
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
         // Events are pushed whole, so they are in order whatever happened to a holder.
         self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -155,22 +186,35 @@ impl Log for RunLog {
     }
 }
 
-/// Whether the run waits until the event is saved. Events are saved in their order, so the wait
-/// before a call, in which that call's start is saved, also saves the end of every turn before it.
-fn waits(what: &What) -> bool {
-    match what {
-        What::RunStarted(_)
-        | What::RunResumed { .. }
-        | What::TurnStarted(_)
-        | What::PauseStarted { .. }
-        | What::RunEnded { .. } => true,
-        What::PhaseStarted { .. }
-        | What::PhaseEnded { .. }
-        | What::PauseEnded { .. }
-        | What::TurnNoted { .. }
-        | What::TurnDelta { .. }
-        | What::TurnEnded { .. }
-        | What::TurnInterrupted { .. } => false,
+/// How soon an event is saved. Events are saved in their order, so one that is waited for brings
+/// everything before it along: a call's start the ends of the turns before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Haste {
+    /// With the next one that is not held: it follows at once, or what is lost is a piece of text.
+    Held,
+    /// Now, but nobody waits: others may speak for minutes before the next event.
+    Queued,
+    /// Before the run goes on.
+    Waited,
+}
+
+impl Haste {
+    fn of(what: &What) -> Haste {
+        match what {
+            What::RunStarted(_)
+            | What::RunResumed { .. }
+            | What::TurnStarted(_)
+            | What::PauseStarted { .. }
+            | What::RunEnded { .. } => Haste::Waited,
+            What::TurnEnded { by, .. } if by.parallel => Haste::Queued,
+            What::PhaseStarted { .. }
+            | What::PhaseEnded { .. }
+            | What::PauseEnded { .. }
+            | What::TurnNoted { .. }
+            | What::TurnDelta { .. }
+            | What::TurnEnded { .. }
+            | What::TurnInterrupted { .. } => Haste::Held,
+        }
     }
 }
 

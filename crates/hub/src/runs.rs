@@ -100,6 +100,9 @@ pub struct Runs {
     pub gateway: Gateway,
     /// How fast the demo voices speak.
     pub pace: demo::Pace,
+    /// Who speaks instead in a test, by the id of the seat.
+    #[cfg(test)]
+    pub(crate) voices: std::collections::HashMap<String, Arc<dyn Model>>,
 }
 
 impl Runs {
@@ -205,6 +208,10 @@ impl Runs {
 
     /// The model that sits there.
     pub(crate) fn voice(&self, sitting: &Sitting) -> Result<Arc<dyn Model>> {
+        #[cfg(test)]
+        if let Some(voice) = self.voices.get(&sitting.id) {
+            return Ok(voice.clone());
+        }
         let unknown = || {
             let message = format!("no demo voice '{}'", sitting.model);
             Fault::new(Kind::UnknownModel, message)

@@ -50,13 +50,13 @@ pub(crate) type Loss = Arc<OnceLock<Fault>>;
 pub(crate) struct Room<'a>(writer::Room<'a>);
 
 impl Room<'_> {
-    /// Queues an event. Where it cannot be written, `loss` says why, and nothing behind it is
-    /// written either.
-    pub fn append(self, event: Event, loss: &Loss) -> Receipt<()> {
+    /// Queues events, all or none. Where they cannot be written, `loss` says why, and nothing behind
+    /// them is written either.
+    pub fn append(self, events: Vec<Event>, loss: &Loss) -> Receipt<()> {
         let (before, loss) = (loss.clone(), loss.clone());
         let work = move |db: &Connection| match before.get() {
             Some(fault) => Err(fault.clone().into()),
-            None => rows::append(db, &event),
+            None => events.iter().try_for_each(|event| rows::append(db, event)),
         };
         // An error means that there is one already: only the first counts.
         self.0.put(work, move |fault| drop(loss.set(fault.clone())))

@@ -32,7 +32,7 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     let names = if args.models.is_empty() { &desk.config.models.value } else { &args.models };
     let method = method(&args, &desk.config, names)?;
     let gateway = desk.gateway();
-    let lineup = seat(names, method, &desk.config, &gateway).await?;
+    let lineup = seat(&args.models, method, &desk.config, &gateway).await?;
     if !args.output.quiet {
         lineup.notes.iter().for_each(|note| tell(desk.screen, note));
     }
@@ -82,21 +82,26 @@ fn method(args: &args::Ask, config: &Config, names: &[String]) -> Result<&'stati
     }
 }
 
+/// The line-up asked for, else the configured one, else one chosen from what is found. A wrong name
+/// in the configuration is told and does not keep others from sitting.
 async fn seat(
-    names: &[String],
+    asked: &[String],
     method: &Method,
     config: &Config,
     gateway: &Gateway,
 ) -> Result<Lineup> {
-    if names.is_empty() {
-        let found = discover::discover(config, gateway, PATIENCE).await;
+    let names = if asked.is_empty() { &config.models.value } else { asked };
+    if !names.is_empty() && !lineup::needs_discovery(names, config) {
+        let lineup = lineup::resolve(names, config, None);
+        if lineup.is_ok() || !asked.is_empty() {
+            return lineup;
+        }
+    }
+    let found = discover::discover(config, gateway, PATIENCE).await;
+    if asked.is_empty() {
         return Ok(lineup::choose_for(&found, method, config));
     }
-    if lineup::needs_discovery(names, config) {
-        let found = discover::discover(config, gateway, PATIENCE).await;
-        return lineup::resolve(names, config, Some(&found));
-    }
-    lineup::resolve(names, config, None)
+    lineup::resolve(asked, config, Some(&found))
 }
 
 fn request(
@@ -127,7 +132,8 @@ fn request(
         language: language(args, config)?,
         pause: args.pause.then(|| Duration::from_secs(*config.pause_seconds)),
         max_cost_usd: Some(args.max_cost.unwrap_or(*config.max_cost_usd)),
-        estimate_usd: estimate.usd,
+        // A part of the price would pass for the whole.
+        estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
         continues: args.continues.clone(),
         tools: args
             .tools

@@ -137,4 +137,7 @@ fn the_cost_limit_stops_and_the_run_goes_on_with_more() {
         home.run(&["ask", "Hello?", "--models", THREE, "--max-cost", "0"]).code == Some(0),
         "no known price, no limit"
     );
+    let mixed = home.run(&["ask", "Hello?", "--models", "demo:builder,openai:ada"]);
+    mixed.ends(0).says("price unknown");
+    assert!(!mixed.out.contains("free"), "what nobody knows is not free");
 }

@@ -5,9 +5,13 @@ use althing_testkit::{Options, Upstream};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A port nobody listens on: bound once, closed at once, and never given out again soon.
 const NOBODY: &str = "http://127.0.0.1:9";
+
+/// How often a process of ours may be found still alive: ten seconds, to catch a hang.
+const LEFT_POLLS_MAX: u32 = 200;
 
 /// An empty home folder and what is set in its environment.
 pub struct Home {
@@ -73,6 +77,15 @@ impl Home {
         command
     }
 
+    /// Another program in this home, which finds what it needs on the person's own `PATH`.
+    pub fn foreign(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.env("HOME", self.path()).env("PATH", std::env::var_os("PATH").unwrap());
+        command.current_dir(self.path());
+        command
+    }
+
     pub fn run(&self, args: &[&str]) -> Done {
         Done::of(self.command(args).output().unwrap())
     }
@@ -85,6 +98,37 @@ impl Home {
 
     pub fn spawn(&self, args: &[&str]) -> Child {
         self.command(args).spawn().unwrap()
+    }
+
+    /// Nothing that was started in this home is running any more, whoever started it.
+    #[track_caller]
+    pub fn is_left(&self) {
+        for _ in 0..LEFT_POLLS_MAX {
+            if self.running().is_empty() {
+                return;
+            }
+            really_wait(Duration::from_millis(50));
+        }
+        panic!("still running: {:#?}", self.running());
+    }
+
+    /// The processes with this home in their environment: id and command line.
+    fn running(&self) -> Vec<(String, String)> {
+        let home = format!("HOME={}", self.path().display());
+        let read = |id: &str, file: &str| std::fs::read(format!("/proc/{id}/{file}"));
+        let is_ours = |id: &String| {
+            let variables = read(id, "environ").unwrap_or_default();
+            variables.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+        };
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        all.map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(is_ours)
+            .map(|id| {
+                let command = read(&id, "cmdline").unwrap_or_default();
+                let command = String::from_utf8_lossy(&command).replace('\0', " ");
+                (id, command)
+            })
+            .collect()
     }
 
     /// The events of a run, as `show --json` gives them.
@@ -143,7 +187,42 @@ pub fn upstream() -> Upstream {
 pub const THREE: &str = "openai:ada,openai:bob,openai:cyd";
 
 /// A wait in real time, for what happens in another process.
-pub fn really_wait(wait: std::time::Duration) {
+pub fn really_wait(wait: Duration) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async { tokio::time::sleep(wait).await });
+}
+
+/// Sends a signal by its name: this crate forbids the unsafe call.
+pub fn signal(child: &Child, name: &str) {
+    let sent =
+        Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// What a test needs, or none where it is missing and may be: then a line says so.
+pub fn unless_missing<T>(found: Option<T>, what: &str) -> Option<T> {
+    if found.is_none() {
+        let is_required =
+            std::env::var_os("ALTHING_PEERS").is_some_and(|value| value == "required");
+        assert!(!is_required, "{what} is missing; cargo xtask peers installs it");
+        println!("skipped: no {what}; cargo xtask peers installs it");
+    }
+    found
+}
+
+/// Where `cargo xtask peers` puts the foreign programs that the tests talk to.
+pub fn peers() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::env::var_os("ALTHING_PEERS_DIR").map_or(root.join("target/peers"), PathBuf::from)
+}
+
+/// A program of the system.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Whether the tests that can be large shall be.
+pub fn is_soak() -> bool {
+    std::env::var_os("ALTHING_SOAK").is_some()
 }

@@ -5,7 +5,9 @@
 
 mod ask;
 mod faults;
+mod frontend;
 mod harness;
+mod ipc;
 mod kill;
 mod litellm;
 mod person;

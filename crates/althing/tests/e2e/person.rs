@@ -71,6 +71,17 @@ fn config_shows_sources_and_never_a_key() {
 }
 
 #[test]
+fn a_configured_line_up_sits_and_a_wrong_one_is_told() {
+    let upstream = upstream();
+    let home = Home::with(&upstream).set("ALTHING_MODELS", "openai:ada, openai:bob");
+    home.run(&["ask", "Hello?"]).ends(0).says("Ada, Bob");
+    for wrong in ["nope-9,openai:ada", "gemini-2.5-pro,openai:ada"] {
+        let home = Home::with(&upstream).set("ALTHING_MODELS", wrong);
+        home.run(&["ask", "Hello?"]).ends(0).warns("ALTHING_MODELS").says("Consensus");
+    }
+}
+
+#[test]
 fn a_base_url_in_the_current_folder_gets_no_key_from_elsewhere() {
     let trap = upstream();
     let home = Home::new().set("OPENAI_API_KEY", "sk-test-0123456789abcdef");

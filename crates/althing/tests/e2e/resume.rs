@@ -3,7 +3,7 @@
 use crate::harness::{Done, Home, THREE, upstream};
 use althing_assembly::event::What;
 use althing_testkit::{Options, Upstream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Sends a signal by its name: this crate forbids the unsafe call.
@@ -51,6 +51,33 @@ fn a_second_ctrl_c_ends_at_once_and_a_run_being_held_is_not_resumed() {
 }
 
 #[test]
+fn where_the_view_is_silent_standard_error_says_how_to_go_on() {
+    let upstream = upstream();
+    let home = Home::with(&upstream);
+    for (models, view) in [("openai:hang", None), ("openai:ada,openai:hang", Some("--quiet"))] {
+        let before = upstream.requests().len();
+        let args = ["ask", "Hello?", "--models", models].into_iter().chain(view);
+        let child = home.spawn(&args.collect::<Vec<_>>());
+        upstream.wait_for_sync(|seen| seen[before..].iter().any(|seen| seen.model == "hang"));
+        signal(&child, "INT");
+        let done = Done::of(child.wait_with_output().unwrap());
+        done.ends(130).warns("Go on with: althing resume");
+        assert_eq!(done.out, "", "nothing of it is in a pipe");
+    }
+}
+
+#[test]
+fn the_way_on_that_a_failed_run_names_leads_on() {
+    let upstream = upstream();
+    let home = Home::with(&upstream);
+    // Three attempts of each of two turns are refused, and then the server has recovered.
+    let failed = home.run(&["ask", "Hello?", "--models", "openai:flaky-6,openai:ada"]);
+    failed.ends(20).says("--retry-failed");
+    home.run(&["resume", "last"]).ends(20);
+    home.run(&["resume", "last", "--retry-failed"]).ends(0).says("Consensus");
+}
+
+#[test]
 fn a_reader_that_leaves_stops_the_run_saved() {
     let upstream = upstream();
     let home = Home::with(&upstream);
@@ -93,5 +120,19 @@ fn every_format_is_exported_whole_and_safe() {
         .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with("part"))
         .collect();
     assert!(left.is_empty());
-    let _ = Stdio::null();
+}
+
+#[test]
+fn what_is_no_file_is_written_to_and_not_replaced() {
+    let home = Home::new();
+    home.run(&["ask", "q", "--models", "demo:builder"]).ends(0);
+    let (file, link) = (home.path().join("real.md"), home.path().join("link.md"));
+    std::fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    home.run(&["export", "last", "--output", "link.md"]).ends(0);
+    assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().contains("# q"));
+    // A link of our own to a device: were it replaced, only the link would be.
+    std::os::unix::fs::symlink("/proc/self/fd/1", home.path().join("out")).unwrap();
+    home.run(&["export", "last", "--output", "out"]).ends(0).says("# q");
+    home.run(&["export", "last", "--output", "."]).ends(2).warns("--output");
 }

@@ -172,6 +172,20 @@ async fn who_has_heard_others_names_one_and_takes_up_real_words() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_taken_up_is_no_label_and_ends_with_its_sentence() {
+    for question in [QUESTIONS[0], "q", "How long does a database migration take?"] {
+        let held = hold(ALL[0], question, 3).await;
+        for (.., text) in &held.speeches {
+            for quoted in text.split('“').skip(1).filter_map(|rest| rest.split('”').next()) {
+                let labels = ["AGREEMENTS", "DISAGREEMENTS", "MISSING", "POSITION", "CONFIDENCE"];
+                assert!(!labels.iter().any(|label| quoted.contains(label)), "{question}: {quoted}");
+                assert!(!quoted.contains(" What ") && !quoted.contains(" There "), "{quoted}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_label_is_filled_and_every_turn_is_short() {
     for method in ALL {
         for seats in [2, 3, 6] {

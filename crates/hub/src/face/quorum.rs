@@ -3,28 +3,34 @@
 
 mod advisor;
 mod discussion;
+mod ending;
 mod memory;
 mod models;
 mod params;
+mod place;
 mod roles;
 mod table;
 #[cfg(test)]
 mod tests;
+mod validate;
 mod wire;
 
 use crate::config::Config;
 use crate::discover::{self, Found};
 use crate::runs::Runs;
 use althing_jsonrpc::{
-    Cx, Ended, Error, Handler, Ndjson, OnEof, Options, RawValue, Value, connect,
+    Cx, Ended, Error, Handler, Limits, Ndjson, Options, Peer, RawValue, Value, connect,
 };
-use discussion::Discussion;
+use ending::Watched;
 use memory::Memory;
 use params::Params;
+use place::Place;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 
 /// The version of the protocol.
 pub const PROTOCOL_VERSION: &str = "1.0.0";
@@ -32,8 +38,13 @@ pub const PROTOCOL_VERSION: &str = "1.0.0";
 const LINE_BYTES_MAX: usize = 1_000_000;
 /// How long providers may take to list their models, in the background.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a running discussion may take to stop and be saved when the frontend leaves.
-const STOP_MAX: Duration = Duration::from_millis(800);
+/// How long what was asked may take once the frontend leaves; then it is dropped.
+const FINISH_MAX: Duration = Duration::from_millis(400);
+/// How long a frontend that leaves may take to read what it is owed; then that is dropped.
+const FLUSH_MAX: Duration = Duration::from_millis(200);
+/// How long a discussion that was broken off may take to be saved. Past this its log lacks only the
+/// end, as after a crash: it can be resumed.
+const SAVE_MAX: Duration = Duration::from_millis(200);
 
 /// The first line on the wire, without its end: written before anything else is done.
 pub fn ready() -> String {
@@ -48,7 +59,7 @@ pub(crate) struct Backend {
     runs: Runs,
     memory: Memory,
     found: RwLock<Found>,
-    discussion: Discussion,
+    place: Place,
 }
 
 impl Backend {
@@ -63,12 +74,13 @@ impl Backend {
     /// Looks for models beside everything else; no request waits for it.
     async fn look_around(&self) {
         let found = discover::discover(&self.runs.config, &self.runs.gateway, PATIENCE).await;
+        *self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = found.clone();
         self.memory.remember_found(&found).await;
-        *self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = found;
     }
 }
 
-/// Serves one frontend until it leaves or `stop` resolves. A running discussion is stopped and saved.
+/// Serves one frontend until it leaves or `stop` resolves, and less than a second longer: a running
+/// discussion is stopped and saved.
 pub async fn serve<R, W>(
     runs: Runs,
     home: PathBuf,
@@ -82,26 +94,44 @@ where
 {
     let memory = Memory::open(runs.store.clone(), &home).await;
     let found = RwLock::new(memory.recall_found(&runs.config));
-    let backend = Arc::new(Backend { runs, memory, found, discussion: Discussion::default() });
-    let options = Options { on_eof: OnEof::DropRequests, ..Options::server() };
+    let backend = Arc::new(Backend { runs, memory, found, place: Place::default() });
+    let (reader, left) = Watched::new(reader);
+    let limits = Limits { flush_max: FLUSH_MAX, ..Limits::default() };
+    let options = Options { limits, ..Options::server() };
     let (peer, driver) =
         connect(reader, writer, Ndjson::new(LINE_BYTES_MAX), Face(backend.clone()), options);
+    let mut driver = std::pin::pin!(driver);
     let looking = async {
         backend.look_around().await;
         std::future::pending::<()>().await;
     };
-    tokio::pin!(driver);
     let ended = tokio::select! {
         ended = &mut driver => ended,
         () = looking => unreachable!("it looks around once and waits"),
-        () = stop => {
-            peer.close();
-            driver.await
+        () = left.notified() => {
+            backend.place.stop();
+            finish(&peer, driver.as_mut(), std::future::pending()).await
         }
+        () = stop => finish(&peer, driver.as_mut(), backend.place.cancel()).await,
     };
-    // Past this the log has all but the end, which is what a crash leaves: it can be resumed.
-    let _ = tokio::time::timeout(STOP_MAX, backend.discussion.stop()).await;
+    backend.place.stop();
+    // Whether it was saved in time or not, there is nothing more to do.
+    let _ = timeout(SAVE_MAX, backend.place.saved()).await;
     ended
+}
+
+/// Ends the connection when all is answered or `enough` is done, and soon in any case.
+async fn finish(
+    peer: &Peer,
+    mut driver: Pin<&mut impl Future<Output = Ended>>,
+    enough: impl Future<Output = ()>,
+) -> Ended {
+    tokio::select! {
+        ended = &mut driver => return ended,
+        // In time or not, it is over.
+        _ = timeout(FINISH_MAX, enough) => peer.close(),
+    }
+    driver.await
 }
 
 /// The handler of a connection.

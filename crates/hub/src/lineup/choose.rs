@@ -53,7 +53,11 @@ fn seat(found: &Found, most: usize, least: usize, config: &Config) -> Lineup {
     if !config.models.is_empty() {
         match resolve(&config.models, config, Some(found)) {
             Ok(lineup) => return lineup,
-            Err(fault) => notes.push(format!("The configured line-up cannot sit: {fault}.")),
+            Err(fault) => {
+                let source = &config.models.source;
+                notes
+                    .push(format!("The configured line-up (models, {source}) cannot sit: {fault}."))
+            }
         }
     }
     notes.extend(found.providers.iter().filter_map(not_listed));

@@ -355,13 +355,13 @@ async fn a_full_queue_waits_and_dropping_the_store_writes_it() {
     let mut queued = 0;
     // Nobody may write now, so the queue fills up.
     while let Some(room) = tokio::task::unconstrained(store.room()).now_or_never() {
-        room.unwrap().append(all.next().unwrap(), &loss);
+        room.unwrap().append(vec![all.next().unwrap()], &loss);
         queued += 1;
     }
     assert!(queued >= writer::QUEUE_MAX && queued < total, "{queued}");
     raw.execute_batch("ROLLBACK").unwrap();
     for event in all {
-        store.room().await.unwrap().append(event, &loss);
+        store.room().await.unwrap().append(vec![event], &loss);
     }
     drop(store);
     assert_eq!(loss.get(), None);

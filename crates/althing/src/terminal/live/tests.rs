@@ -166,6 +166,42 @@ fn into_a_pipe_go_whole_speeches_and_every_note() {
 }
 
 #[test]
+fn what_a_person_is_told_keeps_to_the_width() {
+    let by = turn(0, "Ada");
+    let events = vec![
+        opening(&["Ada", "Bob"]),
+        What::TurnStarted(by.clone()),
+        failed(by, "the server said that it is far too busy at this hour"),
+        What::RunEnded {
+            ending: Ending::Failed(Failure {
+                kind: Kind::TooFew,
+                message: "standard needs 2 living models and 1 is left".into(),
+                retry_after_ms: None,
+            }),
+            totals: Totals::default(),
+        },
+    ];
+    check(
+        Screen { columns: 40, ..LIVE },
+        events,
+        expect![[r#"
+            Why\u{1b}?
+            standard · Ada, Bob · about $0.12, stops
+            at $1.00 · run run1
+            ··  Ada 2 s<>
+            ✗ Ada lost this turn: the server said
+            that it is far too busy at this hour
+
+            standard needs 2 living models and 1 is
+            left
+            Saved. Go on with: althing resume run1 --retry-failed
+
+            0 calls, 0 tokens in and 0 out, free
+        "#]],
+    );
+}
+
+#[test]
 fn a_single_answer_is_nothing_but_itself() {
     let long = "word ".repeat(40);
     let events = vec![

@@ -1,11 +1,10 @@
 //! Which method suits a question: a model's advice, or rules where no model gives any.
 
-use super::params::{Params, wrong};
+use super::params::Params;
 use super::{Backend, models};
-use crate::runs::QUESTION_CHARS_MAX;
 use althing_assembly::prompt::Prompt;
 use althing_assembly::{ALL, Method};
-use althing_chat::{Answer, Ask};
+use althing_chat::{Answer, Ask, Model};
 use althing_jsonrpc::{Cx, Value};
 use althing_stdx::{Result, text::clip};
 use serde_json::json;
@@ -17,87 +16,64 @@ const ADVICE_MAX: Duration = Duration::from_secs(60);
 const QUESTION_CHARS: usize = 500;
 /// Of a reason.
 const REASON_CHARS_MAX: usize = 500;
+/// Of what went wrong with the advisor.
+const FAULT_CHARS_MAX: usize = 120;
 /// Alternatives that are looked at.
 const ALTERNATIVES_MAX: usize = 5;
+/// Places in an answer where the JSON may begin.
+const STARTS_MAX: usize = 20;
+/// Alternatives that rules name.
+const RULED_MAX: usize = 3;
 /// What a confidence is where none can be read.
 const CONFIDENCE: u64 = 50;
 /// The advisor's name where it is nobody.
 const NOBODY: &str = "rules";
 
-/// Words of a question, and what they speak for. The first row that fits wins.
-const RULES: &[(&str, &[&str], u64)] = &[
-    (
-        "delphi",
-        &[
-            "how long",
-            "how many",
-            "how much",
-            "estimate",
-            "how likely",
-            "forecast",
-            "when will",
-            "probability",
-        ],
-        70,
-    ),
-    (
-        "tradeoff",
-        &[
-            " vs ",
-            " versus ",
-            "compare",
-            "which ",
-            "trade-off",
-            "tradeoff",
-            "pros and cons",
-            "better",
-        ],
-        65,
-    ),
-    (
-        "brainstorm",
-        &["ideas", "brainstorm", "ways to", "name for", "names for", "creative", "come up with"],
-        65,
-    ),
+/// A method, the words of a question that speak for it, and how much. The first row that fits wins.
+type Rule = (&'static str, &'static [&'static str], u64);
+
+#[rustfmt::skip]
+const RULES: &[Rule] = &[
+    ("delphi", &["how long", "how many", "how much", "how likely", "estimate", "forecast",
+                 "when will", "probability"], 70),
+    ("tradeoff", &[" vs ", " versus ", "compare", "which ", "trade-off", "tradeoff",
+                   "pros and cons", "better"], 65),
+    ("brainstorm", &["ideas", "brainstorm", "ways to", "name for", "names for", "creative",
+                     "come up with"], 65),
     ("oxford", &["should ", "is it right", "ought ", "agree that"], 60),
-    (
-        "advocate",
-        &["what could go wrong", "risk", "our plan", "my plan", "review this", "weakness"],
-        60,
-    ),
+    ("advocate", &["what could go wrong", "risk", "our plan", "my plan", "review this",
+                   "weakness"], 60),
     ("socratic", &["what is ", "why ", "meaning of", "what does it mean", "define"], 55),
 ];
 
 /// Recommends a method.
 pub(super) async fn analyze(backend: &Backend, _: Cx, params: Params) -> Result<Value> {
-    let question = params.text("question")?;
-    if question.trim().is_empty() {
-        return Err(wrong("question", "cannot be empty"));
-    }
-    if question.chars().count() > QUESTION_CHARS_MAX {
-        return Err(wrong("question", &format!("exceeds maximum length of {QUESTION_CHARS_MAX}")));
-    }
+    let question = params.question()?;
     // The same one every time: the first that can still be asked, in the order of their names.
     let mut tried = backend.memory.validated();
     tried.sort_unstable();
     let advisor = tried.into_iter().find_map(|id| Some((models::voice(backend, &id).ok()?.0, id)));
     let Some((model, id)) = advisor else {
-        return Ok(by_rules(&question, NOBODY, "no model has been validated yet"));
+        return Ok(by_rules(question, NOBODY, "no model has been validated yet"));
     };
-    let answer =
-        tokio::time::timeout(ADVICE_MAX, Answer::collect(model.speak(ask(&question)))).await;
-    Ok(match answer {
-        Ok(Ok(answer)) => match read(&answer.text) {
-            Some(recommendations) => {
-                json!({"advisor_model": id, "recommendations": recommendations})
-            }
-            None => by_rules(&question, &id, "the advisor's answer could not be read"),
-        },
-        Ok(Err(fault)) => {
-            by_rules(&question, &id, &format!("the advisor failed: {}", clip(&fault.message, 120)))
-        }
-        Err(_) => by_rules(&question, &id, "the advisor did not answer in time"),
+    Ok(match advice(&*model, question).await {
+        Ok(recommendations) => json!({"advisor_model": id, "recommendations": recommendations}),
+        Err(why) => by_rules(question, &id, &why),
     })
+}
+
+/// What a model recommends, or why it does not.
+async fn advice(model: &dyn Model, question: &str) -> Result<Value, String> {
+    let answer = Answer::collect(model.speak(ask(question)));
+    match tokio::time::timeout(ADVICE_MAX, answer).await {
+        Ok(Ok(answer)) => {
+            read(&answer.text).ok_or_else(|| "the advisor's answer could not be read".into())
+        }
+        Ok(Err(fault)) => {
+            Err(format!("the advisor failed: {}", clip(&fault.message, FAULT_CHARS_MAX)))
+        }
+        Err(_) => Err("the advisor did not answer in time".into()),
+    }
 }
 
 fn ask(question: &str) -> Ask {
@@ -125,7 +101,7 @@ fn describe(method: &Method) -> String {
 /// The recommendations in an answer: the first JSON object in it that has a known primary method.
 fn read(text: &str) -> Option<Value> {
     let starts = text.char_indices().filter(|(_, c)| *c == '{').map(|(at, _)| at);
-    starts.take(ALTERNATIVES_MAX * 4).find_map(|at| {
+    starts.take(STARTS_MAX).find_map(|at| {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
         let value = values.next()?.ok()?;
         let primary = one(value.get("primary")?)?;
@@ -135,32 +111,34 @@ fn read(text: &str) -> Option<Value> {
     })
 }
 
+/// One recommendation; none where its method is unknown.
 fn one(value: &Value) -> Option<Value> {
     let method = value["method"].as_str()?.to_lowercase();
     ALL.iter().find(|known| known.name == method)?;
     let confidence = value["confidence"].as_f64().filter(|it| (0.0..=100.0).contains(it));
-    let reason = value["reason"]
-        .as_str()
-        .map_or("AI recommendation".into(), |it| clip(it, REASON_CHARS_MAX));
-    Some(
-        json!({"method": method, "confidence": confidence.map_or(CONFIDENCE, |it| it as u64), "reason": reason}),
-    )
+    let reason = value["reason"].as_str().unwrap_or("AI recommendation");
+    Some(json!({
+        "method": method,
+        "confidence": confidence.map_or(CONFIDENCE, |it| it as u64),
+        "reason": clip(reason, REASON_CHARS_MAX),
+    }))
 }
 
 /// What the words of the question speak for, said to be that.
 fn by_rules(question: &str, advisor: &str, why: &str) -> Value {
     let words = format!(" {} ", question.to_lowercase());
-    let fitting =
-        RULES.iter().filter(|(_, signs, _)| signs.iter().any(|sign| words.contains(sign)));
-    let rows: Vec<(&str, u64)> = fitting
-        .map(|(method, _, confidence)| (*method, *confidence))
-        .chain([("standard", CONFIDENCE)])
-        .collect();
-    let row = |(method, confidence): &(&str, u64)| json!({"method": method, "confidence": confidence, "reason": format!("By rule, from the words of the question: {why}.")});
-    let alternatives: Vec<Value> = rows[1..].iter().take(3).map(row).collect();
+    let fits = |(_, signs, _): &&Rule| signs.iter().any(|sign| words.contains(sign));
+    let row = |(method, confidence): (&str, u64)| {
+        let reason = format!("By rule, from the words of the question: {why}.");
+        json!({"method": method, "confidence": confidence, "reason": reason})
+    };
+    let fitting = RULES.iter().filter(fits).map(|(method, _, confidence)| (*method, *confidence));
+    let mut rows = fitting.chain([("standard", CONFIDENCE)]).map(row);
+    let primary = rows.next();
+    let alternatives: Vec<Value> = rows.take(RULED_MAX).collect();
     json!({
         "advisor_model": advisor,
-        "recommendations": {"primary": row(&rows[0]), "alternatives": alternatives},
+        "recommendations": {"primary": primary, "alternatives": alternatives},
     })
 }
 

@@ -1,13 +1,15 @@
 //! What the backend remembers for its frontends: settings, the history of inputs, the models that
-//! were tried, the models that were found. Kept in the store, taken over once from Quorum's own
-//! files, and read so that nothing on disk can make a call fail.
+//! were tried, the models that were found. Kept in the store, and in memory as well: reading waits
+//! for nothing, and where the store cannot be written things last as long as this process.
 
-use super::params::{Params, kind_of, model_id, one_of, wrong};
+mod old;
+mod settings;
+
+use super::params::Params;
 use crate::config::Config;
 use crate::discover::{Found, FoundProvider, State};
 use crate::store::Store;
-use althing_assembly::ALL;
-use althing_stdx::{Result, text::clip};
+use althing_stdx::Result;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -18,30 +20,17 @@ const HISTORY_MAX: usize = 100;
 const INPUT_CHARS_MAX: usize = 50_000;
 /// Models remembered as tried, and as found per provider.
 const MODELS_KEPT: usize = 500;
-/// Bytes of a file of Quorum's; a larger one is not taken over.
-const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 const SETTINGS: &str = "quorum.settings";
 const HISTORY: &str = "quorum.history";
 const VALIDATED: &str = "quorum.validated";
 const FOUND: &str = "quorum.found";
 
-/// Languages a frontend may choose: code and name.
-const LANGUAGES: &[(&str, &str)] = &[
-    ("en", "English"),
-    ("sv", "Swedish"),
-    ("de", "German"),
-    ("fr", "French"),
-    ("es", "Spanish"),
-    ("it", "Italian"),
-];
-
 pub(super) struct Memory {
     store: Store,
     state: Mutex<Kept>,
 }
 
-/// What is kept, in memory as well, so that reading it waits for nothing.
 #[derive(Default)]
 struct Kept {
     settings: Map<String, Value>,
@@ -51,36 +40,25 @@ struct Kept {
 }
 
 impl Memory {
-    /// Reads what there is. What cannot be read counts as not there.
+    /// Reads what there is; on first use what Quorum left. What cannot be read counts as not there.
     pub async fn open(store: Store, home: &Path) -> Memory {
-        let folder = home.join(".quorum");
-        let old = |file: &'static str| read_file(&folder.join(file));
-        let settings = take_over(&store, SETTINGS, || old("settings.json")).await;
-        let history = take_over(&store, HISTORY, || {
-            old("history.json").get("history").cloned().unwrap_or_default()
-        })
-        .await;
-        let validated = take_over(&store, VALIDATED, || {
-            old("validated_models.json").get("models").cloned().unwrap_or_default()
-        })
-        .await;
-        let found = store.get(FOUND).await.ok().flatten().unwrap_or_default();
+        let (settings, history, validated) = (
+            old::take_over(&store, SETTINGS, home, "settings.json", None).await,
+            old::take_over(&store, HISTORY, home, "history.json", Some("history")).await,
+            old::take_over(&store, VALIDATED, home, "validated_models.json", Some("models")).await,
+        );
         let kept = Kept {
-            settings: sound_settings(&settings),
-            history: texts(&history),
+            settings: settings::sound(&settings),
+            history: inputs(&history),
             validated: texts(&validated),
-            found,
+            found: store.get(FOUND).await.ok().flatten().unwrap_or_default(),
         };
         Memory { store, state: Mutex::new(kept) }
     }
 
     /// Every setting: the four of the protocol always, the language where it is set.
     pub fn settings(&self) -> Map<String, Value> {
-        let mut all = Map::new();
-        all.insert("selected_models".into(), json!([]));
-        all.insert("discussion_method".into(), json!("standard"));
-        all.insert("synthesizer_mode".into(), json!("first"));
-        all.insert("max_turns".into(), Value::Null);
+        let mut all = settings::defaults();
         all.extend(self.kept().settings.clone());
         all
     }
@@ -92,23 +70,20 @@ impl Memory {
 
     /// The language the person chose, by its name.
     pub fn language(&self) -> Option<String> {
-        let code = self.setting("response_language")?;
-        let language = LANGUAGES.iter().find(|(known, _)| code == *known);
-        language.map(|(_, name)| name.to_string())
+        settings::language(&self.setting("response_language")?)
     }
 
     /// Checks and merges settings: unknown ones are ignored, null clears one, and where one is wrong
     /// nothing is saved.
     pub async fn save_settings(&self, params: Params) -> Result<()> {
-        let mut patch = Map::new();
-        for (name, value) in params.0 {
-            if !value.is_null() && !check_setting(&name, &value)? {
-                continue;
-            }
-            patch.insert(name, value);
-        }
-        let whole = self.store.merge(SETTINGS, &Value::Object(patch)).await?;
-        self.kept().settings = sound_settings(&whole);
+        let patch = settings::patch(params.map)?;
+        settings::merge(&mut self.kept().settings, &patch);
+        let merged = move |before: Value| {
+            let mut all = before.as_object().cloned().unwrap_or_default();
+            settings::merge(&mut all, &patch);
+            Value::Object(all)
+        };
+        self.save(SETTINGS, merged).await;
         Ok(())
     }
 
@@ -117,17 +92,18 @@ impl Memory {
     }
 
     /// Puts an input at the end; one that is there already moves.
-    pub async fn add_to_history(&self, input: &str) -> Result<()> {
+    pub async fn add_to_history(&self, input: &str) {
         if input.is_empty() {
-            return Ok(());
+            return;
         }
-        let input: String = input.chars().take(INPUT_CHARS_MAX).collect();
-        let add = move |before: Option<Value>| {
-            json!(with_last(texts(&before.unwrap_or_default()), input, HISTORY_MAX))
+        let input = clipped(input);
+        put_last(&mut self.kept().history, &input, HISTORY_MAX);
+        let added = move |before: Value| {
+            let mut history = inputs(&before);
+            put_last(&mut history, &input, HISTORY_MAX);
+            json!(history)
         };
-        let whole = self.store.update(HISTORY, add).await?;
-        self.kept().history = texts(&whole);
-        Ok(())
+        self.save(HISTORY, added).await;
     }
 
     /// Models that answered when tried.
@@ -136,39 +112,29 @@ impl Memory {
     }
 
     /// Remembers that a model answered, or that it does not any more.
-    pub async fn set_validated(&self, id: &str, is_valid: bool) -> Result<()> {
-        if self.kept().validated.iter().any(|known| known == id) == is_valid {
-            return Ok(());
-        }
+    pub async fn set_validated(&self, id: &str, is_valid: bool) {
         let id = id.to_string();
-        let change = move |before: Option<Value>| {
-            let mut ids = texts(&before.unwrap_or_default());
-            ids.retain(|known| *known != id);
-            json!(if is_valid { with_last(ids, id, MODELS_KEPT) } else { ids })
+        if self.kept().validated.contains(&id) == is_valid {
+            return;
+        }
+        let change = move |ids: &mut Vec<String>| match is_valid {
+            true => put_last(ids, &id, MODELS_KEPT),
+            false => ids.retain(|known| *known != id),
         };
-        let whole = self.store.update(VALIDATED, change).await?;
-        self.kept().validated = texts(&whole);
-        Ok(())
+        change(&mut self.kept().validated);
+        let changed = move |before: Value| {
+            let mut ids = texts(&before);
+            change(&mut ids);
+            json!(ids)
+        };
+        self.save(VALIDATED, changed).await;
     }
 
     /// Keeps what was found, so that the next start knows it at once.
     pub async fn remember_found(&self, found: &Found) {
-        let reachable =
-            found.providers.iter().filter(|provider| provider.state == State::Reachable);
-        let rows: Map<String, Value> = reachable
-            .map(|provider| {
-                let endpoint = &provider.configured.endpoint;
-                let models: Vec<&str> = provider
-                    .models
-                    .iter()
-                    .take(MODELS_KEPT)
-                    .map(|model| model.model.as_str())
-                    .collect();
-                (endpoint.id.clone(), json!({"url": endpoint.base_url, "models": models}))
-            })
-            .collect();
-        // A list that is not remembered is looked for again.
-        let _ = self.store.set(FOUND, &Value::Object(rows)).await;
+        let reachable = found.providers.iter().filter(|it| it.state == State::Reachable);
+        let rows: Map<String, Value> = reachable.map(row_of).collect();
+        self.save(FOUND, move |_| Value::Object(rows)).await;
     }
 
     /// What was found last time, at the servers that are still configured.
@@ -176,14 +142,18 @@ impl Memory {
         let found = self.kept().found.clone();
         let providers = config.endpoints.iter().map(|configured| {
             let row = &found[&configured.endpoint.id];
-            let models = if row["url"] == configured.endpoint.base_url {
-                texts(&row["models"])
-            } else {
-                vec![]
-            };
+            let is_same = row["url"] == configured.endpoint.base_url;
+            let models = if is_same { texts(&row["models"]) } else { vec![] };
             FoundProvider::remembered(configured, &models)
         });
         Found { providers: providers.collect() }
+    }
+
+    /// Changes the value under `key`, whatever it is and whoever else writes.
+    async fn save(&self, key: &str, change: impl FnOnce(Value) -> Value + Send + 'static) {
+        let change = |before: Option<Value>| change(before.unwrap_or_default());
+        // What cannot be written stays in memory: a frontend would not survive to hear of it.
+        let _ = self.store.update(key, change).await;
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -192,29 +162,12 @@ impl Memory {
     }
 }
 
-/// The value under `key`; where there is none yet, Quorum's own, which becomes ours.
-async fn take_over(store: &Store, key: &str, old: impl FnOnce() -> Value) -> Value {
-    match store.get(key).await {
-        Ok(Some(value)) => value,
-        Err(_) => Value::Null,
-        Ok(None) => {
-            let value = old();
-            if !value.is_null() {
-                // What cannot be saved now is read again next time.
-                let _ = store.set(key, &value).await;
-            }
-            value
-        }
-    }
-}
-
-fn read_file(path: &Path) -> Value {
-    let size = std::fs::metadata(path).map_or(0, |file| file.len());
-    if size == 0 || size > FILE_BYTES_MAX {
-        return Value::Null;
-    }
-    let bytes = std::fs::read(path).unwrap_or_default();
-    serde_json::from_str(&String::from_utf8_lossy(&bytes)).unwrap_or_default()
+/// A provider's name, its address and its models.
+fn row_of(provider: &FoundProvider) -> (String, Value) {
+    let endpoint = &provider.configured.endpoint;
+    let models = provider.models.iter().take(MODELS_KEPT);
+    let models: Vec<&str> = models.map(|model| model.model.as_str()).collect();
+    (endpoint.id.clone(), json!({"url": endpoint.base_url, "models": models}))
 }
 
 /// The texts in a list; anything else in it is passed over.
@@ -223,57 +176,22 @@ fn texts(value: &Value) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(String::from).collect()
 }
 
-fn with_last(mut list: Vec<String>, last: String, max: usize) -> Vec<String> {
-    list.retain(|known| *known != last);
-    list.push(last);
-    list.split_off(list.len().saturating_sub(max))
-}
-
-/// The settings that are what they should be.
-fn sound_settings(value: &Value) -> Map<String, Value> {
-    let all = value.as_object().cloned().unwrap_or_default();
-    all.into_iter().filter(|(name, value)| check_setting(name, value).unwrap_or(false)).collect()
-}
-
-/// Whether a setting is known; an error where its value is wrong.
-fn check_setting(name: &str, value: &Value) -> Result<bool> {
-    let word = || {
-        value
-            .as_str()
-            .ok_or_else(|| wrong(name, &format!("must be a string, got {}", kind_of(value))))
-    };
-    match name {
-        "selected_models" => {
-            let list = value
-                .as_array()
-                .ok_or_else(|| wrong(name, &format!("must be a list, got {}", kind_of(value))))?;
-            if list.len() > MODELS_KEPT {
-                return Err(wrong(name, &format!("cannot exceed {MODELS_KEPT} models")));
-            }
-            list.iter()
-                .enumerate()
-                .try_for_each(|(at, id)| model_id(&format!("{name}[{at}]"), id).map(drop))?;
-        }
-        "discussion_method" => {
-            let methods: Vec<&str> = ALL.iter().map(|method| method.name).collect();
-            one_of(name, word()?, &methods)?;
-        }
-        "synthesizer_mode" => drop(one_of(name, word()?, &["first", "random", "rotate"])?),
-        "max_turns" => drop(max_turns(name, value)?),
-        "response_language" => {
-            let codes: Vec<&str> = LANGUAGES.iter().map(|(code, _)| *code).collect();
-            one_of(name, word()?, &codes)?;
-        }
-        _ => return Ok(false),
+/// A history as it should be, out of whatever is there.
+fn inputs(value: &Value) -> Vec<String> {
+    let mut history = Vec::new();
+    for input in texts(value).iter().filter(|input| !input.is_empty()) {
+        put_last(&mut history, &clipped(input), HISTORY_MAX);
     }
-    Ok(true)
+    history
 }
 
-/// A number of turns from 1 to 100.
-pub(super) fn max_turns(name: &str, value: &Value) -> Result<u32> {
-    let turns = value.as_u64().filter(|turns| (1..=100).contains(turns));
-    let shown = clip(&value.to_string(), 40);
-    turns
-        .map(|turns| turns as u32)
-        .ok_or_else(|| wrong(name, &format!("must be an integer between 1 and 100, not {shown}")))
+fn clipped(input: &str) -> String {
+    input.chars().take(INPUT_CHARS_MAX).collect()
+}
+
+/// Puts `last` at the end, where it may stand already, and lets go of the first beyond `max`.
+fn put_last(list: &mut Vec<String>, last: &str, max: usize) {
+    list.retain(|known| known != last);
+    list.push(last.to_string());
+    list.drain(..list.len().saturating_sub(max));
 }

@@ -1,113 +1,106 @@
 //! Roles by model id, as frontends name them, and by seat, as methods do.
 
 use super::Backend;
-use super::params::{MODELS_MAX, Params, kind_of, one_of, wrong};
+use super::params::{MODELS_MAX, Params, model_ids, must_be, wrong};
 use althing_assembly::event::Roles;
-use althing_assembly::{ALL, Method, methods};
+use althing_assembly::methods::Casting;
+use althing_assembly::Method;
 use althing_jsonrpc::{Cx, Value};
 use althing_stdx::Result;
 use serde_json::{Map, json};
 
-/// A method by its name; `standard` where none is given.
-pub(super) fn method(params: &Params, name: &str) -> Result<&'static Method> {
-    let value = params.text_or("method", "standard")?;
-    let names: Vec<&str> = ALL.iter().map(|method| method.name).collect();
-    methods::method(one_of(name, &value, &names)?)
-}
-
-/// Who has which role when nobody chooses; null for methods without roles.
+/// Who has which role when nobody chooses; null for methods without roles, and for too few models to
+/// fill them.
 pub(super) async fn get(_: &Backend, _: Cx, params: Params) -> Result<Value> {
-    let method = method(&params, "method")?;
-    if params
-        .0
-        .get("model_ids")
-        .is_none_or(|ids| ids.is_null() || ids.as_array().is_some_and(Vec::is_empty))
-    {
-        return Ok(json!({"assignments": null}));
+    let method = params.method()?;
+    let nobody = json!({"assignments": null});
+    let is_empty = |ids: &Value| ids.as_array().is_some_and(Vec::is_empty);
+    if params.get("model_ids").is_none_or(is_empty) {
+        return Ok(nobody);
     }
     let ids = params.model_ids(1)?;
     let casting = (method.roles)(ids.len());
-    let has_lone_role = casting.iter().any(|(_, seats)| seats.is_empty()) && !method.even;
-    if casting.is_empty() || has_lone_role {
-        return Ok(json!({"assignments": null}));
+    // Sides of different size are only refused when the debate begins.
+    let is_short = !method.even && casting.iter().any(|(_, seats)| seats.is_empty());
+    if casting.is_empty() || is_short {
+        return Ok(nobody);
     }
-    let named =
-        |seats: Vec<usize>| seats.into_iter().filter_map(|seat| ids.get(seat)).collect::<Vec<_>>();
-    let roles: Map<String, Value> =
-        casting.into_iter().map(|(role, seats)| (role.to_string(), json!(named(seats)))).collect();
+    let named = |seats: Vec<usize>| seats.into_iter().map(|seat| ids[seat].as_str()).collect();
+    let role = |(role, seats): (&str, Vec<usize>)| (role.to_string(), named(seats));
+    let roles: Map<String, Value> = casting.into_iter().map(role).collect();
     Ok(json!({"assignments": roles}))
 }
 
 /// The other way round: sides change places, the advocate changes with the last defender.
 pub(super) async fn swap(_: &Backend, _: Cx, params: Params) -> Result<Value> {
-    let assignments = params.object("assignments")?.0;
-    for (role, ids) in &assignments {
-        names(&format!("assignments.{role}"), ids)?;
+    let given = match params.get("assignments") {
+        None => Map::new(),
+        Some(_) => params.object("assignments")?.map,
+    };
+    for (role, ids) in &given {
+        model_ids(&format!("assignments.{role}"), ids, MODELS_MAX)?;
     }
-    let list = |role: &str| assignments.get(role).cloned();
-    let swapped = if let (Some(pro), Some(con)) = (list("FOR"), list("AGAINST")) {
-        json!({"FOR": con, "AGAINST": pro})
-    } else if let (Some(Value::Array(advocate)), Some(Value::Array(mut defenders))) =
-        (list("Advocate"), list("Defenders"))
-    {
-        match defenders.pop() {
-            Some(next) => {
-                json!({"Advocate": [next], "Defenders": advocate.into_iter().chain(defenders).collect::<Vec<_>>()})
-            }
-            None => Value::Object(assignments),
+    let list = |role: &str| given.get(role).and_then(Value::as_array).cloned();
+    let sides = list("FOR").zip(list("AGAINST"));
+    let examination = list("Advocate").zip(list("Defenders"));
+    let swapped = match (sides, examination) {
+        (Some((pro, con)), _) => json!({"FOR": con, "AGAINST": pro}),
+        (None, Some((advocate, mut defenders))) if !defenders.is_empty() => {
+            let next = defenders.split_off(defenders.len() - 1);
+            let defenders = [advocate, defenders].concat();
+            json!({"Advocate": next, "Defenders": defenders})
         }
-    } else {
-        Value::Object(assignments)
+        _ => Value::Object(given),
     };
     Ok(json!({"assignments": swapped}))
 }
 
 /// The roles a frontend chose, by seat; none where it leaves them to the method.
 pub(super) fn chosen(options: &Params, method: &Method, ids: &[String]) -> Result<Option<Roles>> {
-    let name = "options.role_assignments";
-    let given = match options.0.get("role_assignments") {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::Object(map)) if map.is_empty() => return Ok(None),
-        Some(Value::Object(map)) => map,
-        Some(other) => {
-            return Err(wrong(name, &format!("must be an object, got {}", kind_of(other))));
-        }
-    };
     let casting = (method.roles)(ids.len());
+    let name = options.name("role_assignments");
+    let given = match options.get("role_assignments") {
+        Some(Value::Object(given)) => given,
+        Some(other) => return Err(wrong(&name, &must_be("an object", other))),
+        None => return Ok(None),
+    };
     // With one role or none there is nothing to choose.
-    if casting.len() < 2 {
+    if given.is_empty() || casting.len() < 2 {
         return Ok(None);
+    }
+    if let Some(role) = given.keys().find(|role| !casting.iter().any(|(known, _)| known == role)) {
+        let known: Vec<&str> = casting.iter().map(|(role, _)| *role).collect();
+        let problem = format!("has no role {role:?} in {}, only {}", method.name, known.join(", "));
+        return Err(wrong(&name, &problem));
     }
     let mut free: Vec<usize> = (0..ids.len()).collect();
     let mut roles = Roles::new();
     for (role, seats) in &casting {
         let Some(value) = given.get(*role) else { continue };
-        let field = format!("{name}.{role}");
-        let wanted = names(&field, value)?;
-        if wanted.len() != seats.len() {
-            return Err(wrong(
-                &field,
-                &format!("must have {} models, not {}", seats.len(), wanted.len()),
-            ));
-        }
-        let taken: Result<Vec<usize>> =
-            wanted.iter().map(|id| take(&field, id, ids, &mut free)).collect();
-        roles.insert(role.to_string(), taken?);
+        let role_name = format!("{name}.{role}");
+        roles.insert(role.to_string(), seated(&role_name, value, seats.len(), ids, &mut free)?);
     }
-    if let Some(unknown) = given.keys().find(|role| !casting.iter().any(|(known, _)| known == role))
-    {
-        return Err(wrong(name, &format!("has no role {unknown:?} in {}", method.name)));
+    fill(&name, &casting, roles, free).map(Some)
+}
+
+/// The seats of the models that are to have a role: `count` of those that are `free`.
+fn seated(
+    name: &str,
+    value: &Value,
+    count: usize,
+    ids: &[String],
+    free: &mut Vec<usize>,
+) -> Result<Vec<usize>> {
+    let wanted = model_ids(name, value, MODELS_MAX)?;
+    if wanted.len() != count {
+        let models = if count == 1 { "model" } else { "models" };
+        return Err(wrong(name, &format!("must have {count} {models}, not {}", wanted.len())));
     }
-    fill(name, &casting, roles, free).map(Some)
+    wanted.iter().map(|id| take(name, id, ids, free)).collect()
 }
 
 /// Gives the seats that are left to the one role that was not named.
-fn fill(
-    name: &str,
-    casting: &methods::Casting,
-    mut roles: Roles,
-    free: Vec<usize>,
-) -> Result<Roles> {
+fn fill(name: &str, casting: &Casting, mut roles: Roles, free: Vec<usize>) -> Result<Roles> {
     let open: Vec<&str> =
         casting.iter().map(|(role, _)| *role).filter(|role| !roles.contains_key(*role)).collect();
     match open[..] {
@@ -119,23 +112,10 @@ fn fill(
 }
 
 /// The first free seat of a model.
-fn take(field: &str, id: &str, ids: &[String], free: &mut Vec<usize>) -> Result<usize> {
+fn take(name: &str, id: &str, ids: &[String], free: &mut Vec<usize>) -> Result<usize> {
     let at = free.iter().position(|seat| ids[*seat] == id);
     let at = at.ok_or_else(|| {
-        wrong(field, &format!("names {id:?}, which is not in model_ids or has a role already"))
+        wrong(name, &format!("names {id:?}, which is not in model_ids or has a role already"))
     })?;
     Ok(free.remove(at))
-}
-
-fn names(field: &str, value: &Value) -> Result<Vec<String>> {
-    let list = value
-        .as_array()
-        .ok_or_else(|| wrong(field, &format!("must be a list, got {}", kind_of(value))))?;
-    if list.len() > MODELS_MAX {
-        return Err(wrong(field, &format!("cannot exceed {MODELS_MAX} models")));
-    }
-    list.iter()
-        .enumerate()
-        .map(|(at, id)| super::params::model_id(&format!("{field}[{at}]"), id))
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! The methods of the protocol, one row each, and those that are a few lines.
 
-use super::{Backend, PROTOCOL_VERSION, advisor, discussion, models, params::Params, roles};
+use super::params::Params;
+use super::{Backend, PROTOCOL_VERSION, advisor, discussion, models, roles, validate};
 use crate::config::Choice;
 use althing_jsonrpc::{Cx, Value};
 use althing_stdx::Result;
@@ -23,7 +24,7 @@ macro_rules! row {
 pub(super) static METHODS: &[Row] = &[
     row!("initialize", initialize),
     row!("list_models", models::list),
-    row!("validate_model", models::validate),
+    row!("validate_model", validate::validate),
     row!("get_config", get_config),
     row!("get_user_settings", get_user_settings),
     row!("save_user_settings", save_user_settings),
@@ -38,14 +39,13 @@ pub(super) static METHODS: &[Row] = &[
 ];
 
 async fn initialize(backend: &Backend, _: Cx, params: Params) -> Result<Value> {
-    let theirs = params.text_or("protocol_version", "")?;
-    let providers = models::providers(backend);
+    let theirs = params.text_or_none("protocol_version")?.unwrap_or_default();
     Ok(json!({
         "name": "quorum-cli",
         "version": env!("CARGO_PKG_VERSION"),
         "protocol_version": PROTOCOL_VERSION,
-        "providers": providers,
-        "version_warning": version_warning(&theirs),
+        "providers": models::providers(backend),
+        "version_warning": version_warning(theirs),
     }))
 }
 
@@ -98,7 +98,7 @@ async fn get_config(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
 async fn get_user_settings(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
     let mut settings = backend.memory.settings();
     if let Some(Value::Array(selected)) = settings.get_mut("selected_models") {
-        // What no provider could serve any more would only fail.
+        // What no provider could serve would only fail.
         selected.retain(|id| id.as_str().is_some_and(|id| models::seat(backend, id).is_ok()));
     }
     Ok(Value::Object(settings))
@@ -114,8 +114,8 @@ async fn get_input_history(backend: &Backend, _: Cx, _: Params) -> Result<Value>
 }
 
 async fn add_to_input_history(backend: &Backend, _: Cx, params: Params) -> Result<Value> {
-    let input = params.text_or("input", "")?;
-    backend.memory.add_to_history(&input).await?;
+    let input = params.text_or_none("input")?.unwrap_or_default();
+    backend.memory.add_to_history(input).await;
     Ok(json!({"status": "added"}))
 }
 

@@ -1,18 +1,21 @@
 //! Events as frontends know them. It renames; the only thing it holds back is what came out of its
 //! order: speeches made at the same time go out in the order of the models.
 
-use althing_assembly::Method;
+use althing_assembly::{Method, measure};
 use althing_assembly::event::{
-    Ending, Failure, Level, Outcome, Parts, Said, Speech, Synthesis, Turn, What,
+    Ending, Failure, Level, Outcome, Parts, Said, Speech, Sureness, Synthesis, Turn, What,
 };
+use althing_stdx::text::clip;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// A notification: its name and its parameters.
 pub(super) type Note = (&'static str, Value);
 
-/// Sections of a conclusion that belong to its text; the others tell about the talk.
-const OWN_SECTIONS: [&str; 2] = ["Evolution", "Speakers"];
+/// Sections of a conclusion that tell about the talk; the others belong to its text.
+const ASIDES: [&str; 2] = ["Evolution", "Speakers"];
+/// Characters of a failure.
+const ERROR_CHARS_MAX: usize = 500;
 
 /// The translation of one discussion.
 pub(super) struct Wire {
@@ -23,13 +26,23 @@ pub(super) struct Wire {
     /// Turns made at the same time, in their order, and what they wait to say.
     waiting: BTreeMap<u32, Option<Note>>,
     messages: u32,
+    /// Whether models are asked how sure they are.
+    has_confidences: bool,
     /// How long the pause was to last that is under way.
     pause_ms: u64,
 }
 
 impl Wire {
     pub fn new(method: &'static Method, ids: Vec<String>) -> Wire {
-        Wire { method, ids, discussion: uuid(), waiting: BTreeMap::new(), messages: 0, pause_ms: 0 }
+        Wire {
+            method,
+            ids,
+            discussion: uuid(),
+            waiting: BTreeMap::new(),
+            messages: 0,
+            has_confidences: false,
+            pause_ms: 0,
+        }
     }
 
     /// What an event is on the wire.
@@ -66,33 +79,29 @@ impl Wire {
     }
 
     fn phase_start(&self, phase: u32, total: u32, name: &str) -> Note {
-        self.note(
-            "phase_start",
-            json!({
-                "phase": phase,
-                "message": title(phase, name),
-                "message_key": self.key(phase),
-                "params": self.phase_params(phase),
-                "num_participants": self.ids.len(),
-                "method": self.method.name,
-                "total_phases": total,
-            }),
-        )
+        let params = json!({
+            "phase": phase,
+            "message": title(phase, name),
+            "message_key": self.key(phase),
+            "params": self.phase_params(phase),
+            "num_participants": self.ids.len(),
+            "method": self.method.name,
+            "total_phases": total,
+        });
+        self.note("phase_start", params)
     }
 
     /// A phase that was skipped counts as completed.
     fn phase_complete(&self, next: u32, name: &str) -> Note {
-        self.note(
-            "phase_complete",
-            json!({
-                "completed_phase": next - 1,
-                "next_phase": next,
-                "next_phase_message": title(next, name),
-                "next_phase_message_key": self.key(next),
-                "next_phase_params": self.phase_params(next),
-                "method": self.method.name,
-            }),
-        )
+        let params = json!({
+            "completed_phase": next - 1,
+            "next_phase": next,
+            "next_phase_message": title(next, name),
+            "next_phase_message_key": self.key(next),
+            "next_phase_params": self.phase_params(next),
+            "method": self.method.name,
+        });
+        self.note("phase_complete", params)
     }
 
     fn pause_timeout(&self) -> Note {
@@ -115,16 +124,24 @@ impl Wire {
     }
 
     fn turn_ended(&mut self, by: &Turn, outcome: &Outcome) -> Vec<Note> {
-        self.messages += u32::from(matches!(outcome, Outcome::Said(_)));
+        if let Outcome::Said(said) = outcome {
+            self.messages += 1;
+            self.has_confidences |=
+                matches!(said.parts, Parts::Position { .. } | Parts::Estimate { .. });
+        }
         let content = self.content(by, outcome);
         if !by.parallel {
             return content.into_iter().collect();
         }
-        let mut notes = Vec::new();
-        if by.speech == Speech::Answer {
-            notes.push(self.note("thinking_complete", json!({"model": self.id(by)})));
-        }
+        let is_answer = by.speech == Speech::Answer;
+        let done = is_answer.then(|| self.note("thinking_complete", json!({"model": self.id(by)})));
         self.waiting.insert(by.turn, content);
+        done.into_iter().chain(self.due()).collect()
+    }
+
+    /// What waits for nobody any more.
+    fn due(&mut self) -> Vec<Note> {
+        let mut notes = Vec::new();
         while let Some(first) = self.waiting.first_entry().filter(|first| first.get().is_some()) {
             notes.extend(first.remove());
         }
@@ -158,7 +175,7 @@ impl Wire {
     }
 
     fn failed(&self, by: &Turn, failure: &Failure) -> Note {
-        let text = format!("[Error: {}]", failure.message);
+        let text = format!("[Error: {}]", clip(&failure.message, ERROR_CHARS_MAX));
         let (name, mut params) = match by.speech {
             Speech::Critique => self.critique(by, &text, "", ""),
             Speech::Position => self.position(by, &text, Level::Low),
@@ -190,39 +207,35 @@ impl Wire {
     }
 
     fn synthesis(&self, by: &Turn, synthesis: &Synthesis) -> Note {
-        let own = synthesis.more.iter().filter(|more| !OWN_SECTIONS.contains(&more.name.as_str()));
+        let own = synthesis.more.iter().filter(|more| !ASIDES.contains(&more.name.as_str()));
         let more: String =
             own.map(|more| format!("\n\n**{}**\n{}", more.name, more.text)).collect();
-        let mut sure = Map::new();
-        for one in &synthesis.confidences {
-            if let Some(id) = self.ids.get(one.seat) {
-                sure.insert(id.clone(), json!(one.confidence.score));
+        let params = json!({
+            "consensus": synthesis.consensus,
+            "synthesis": format!("{}{more}", synthesis.synthesis),
+            "differences": synthesis.differences,
+            "synthesizer_model": self.id(by),
+            "confidence_breakdown": self.breakdown(&synthesis.confidences),
+            "message_count": synthesis.messages,
+            "method": self.method.name,
+        });
+        self.note("synthesis", params)
+    }
+
+    /// How sure each model is, and how many are how sure; nothing where nobody was asked.
+    fn breakdown(&self, confidences: &[Sureness]) -> Map<String, Value> {
+        let mut all = Map::new();
+        for sure in confidences {
+            let id = self.ids.get(sure.seat).unwrap_or(&sure.model);
+            all.insert(id.clone(), json!(sure.confidence.score));
+        }
+        if self.has_confidences {
+            let [low, medium, high] = measure::levels(confidences);
+            for (level, count) in [("HIGH", high), ("MEDIUM", medium), ("LOW", low)] {
+                all.insert(level.into(), json!(count));
             }
         }
-        if !sure.is_empty() {
-            for (name, level) in
-                [("HIGH", Level::High), ("MEDIUM", Level::Medium), ("LOW", Level::Low)]
-            {
-                let count = synthesis
-                    .confidences
-                    .iter()
-                    .filter(|one| one.confidence.level == level)
-                    .count();
-                sure.insert(name.into(), json!(count));
-            }
-        }
-        self.note(
-            "synthesis",
-            json!({
-                "consensus": synthesis.consensus,
-                "synthesis": format!("{}{more}", synthesis.synthesis),
-                "differences": synthesis.differences,
-                "synthesizer_model": self.id(by),
-                "confidence_breakdown": sure,
-                "message_count": synthesis.messages,
-                "method": self.method.name,
-            }),
-        )
+        all
     }
 
     fn run_ended(&mut self, ending: &Ending) -> Vec<Note> {

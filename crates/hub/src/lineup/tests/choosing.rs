@@ -79,7 +79,8 @@ fn ones_own_list_wins_and_so_does_the_line_up() {
     let want = ["openai:gpt-9 = GPT 9", "demo:scout = Scout (demo)"];
     check_with(&line_up("gpt-9,demo:scout"), &["openai: gpt-5.1"], 3, &want, &[]);
     let found = ["openai:gpt-5.1 = GPT 5.1", "ollama:phi4 = Phi4"];
-    let notes = ["The configured line-up cannot sit: 'grok-4': xAI has no key"];
+    let notes =
+        ["(models, environment variable ALTHING_MODELS) cannot sit: 'grok-4': xAI has no key"];
     check_with(&line_up("grok-4"), &["openai: gpt-5.1", "ollama: phi4"], 3, &found, &notes);
 }
 

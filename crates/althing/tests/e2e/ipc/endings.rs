@@ -1,0 +1,121 @@
+//! Every way to end it, at every moment: it ends, it ends well, and nothing is lost or left over.
+
+use super::backend::Backend;
+use super::discussion::until_freed;
+use crate::harness::{Home, THREE};
+use serde_json::json;
+use std::sync::atomic::Ordering;
+
+/// Runs that are begun and left at once.
+const HASTY: usize = 5;
+
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Leaves,
+    Signal(&'static str),
+    /// It reads no more: what is said next cannot be written.
+    StopsReading,
+}
+
+const ENDS: [End; 4] = [End::Leaves, End::Signal("TERM"), End::Signal("INT"), End::StopsReading];
+
+fn end(mut backend: Backend, how: End) {
+    let done = match how {
+        End::Leaves => backend.leave(),
+        End::Signal(name) => {
+            backend.signal(name);
+            backend.end()
+        }
+        End::StopsReading => {
+            backend.stop_reading();
+            backend.ask("get_config", json!({}));
+            backend.end()
+        }
+    };
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{how:?}: {done:#?}");
+}
+
+#[test]
+fn idle() {
+    for how in ENDS {
+        let home = Home::new();
+        end(Backend::start(&home), how);
+        home.is_left();
+    }
+}
+
+#[test]
+fn before_it_has_read_anything() {
+    let home = Home::new();
+    let (backend, _output) = Backend::start_unread(&home, &["--ipc"]);
+    backend.leave().ends(0);
+}
+
+#[test]
+fn in_the_middle_of_a_line() {
+    let home = Home::new();
+    for half in ["{", "{\"jsonrpc\":\"2.0\",\"id\":1,\"meth", "\"\\u00", "\u{e9}"] {
+        let mut backend = Backend::start(&home);
+        backend.write(&half.as_bytes()[..half.len().div_ceil(2)]);
+        let done = backend.leave();
+        assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{half}: {done:#?}");
+    }
+}
+
+/// Its calls are broken off, and what was said is kept.
+#[test]
+fn while_models_are_thinking() {
+    for how in ENDS {
+        let (upstream, is_freed) = until_freed();
+        let home = Home::with(&upstream).set("QUORUM_PAUSE_TIMEOUT", "0");
+        let mut backend = Backend::start(&home);
+        backend.discuss("Hello?");
+        upstream.wait_for_sync(|seen| seen.iter().filter(|seen| seen.nth == 2).count() == 3);
+        end(backend, how);
+        upstream.wait_for_sync(|seen| {
+            seen.iter().filter(|seen| seen.nth == 2).all(|seen| seen.aborted())
+        });
+        is_freed.store(true, Ordering::Relaxed);
+        goes_on(&home);
+    }
+}
+
+#[test]
+fn in_a_pause() {
+    for how in ENDS {
+        let upstream = crate::harness::upstream();
+        let home = Home::with(&upstream);
+        let mut backend = Backend::start(&home);
+        backend.discuss("Hello?");
+        backend.event("phase_complete");
+        end(backend, how);
+        goes_on(&home);
+    }
+}
+
+/// It was stopped and saved in its first phase or behind it, and `resume` brings it to its end.
+fn goes_on(home: &Home) {
+    home.is_left();
+    home.run(&["history"]).ends(0).says("Hello?").says("cancelled");
+    home.run(&["resume", "last"]).ends(0).says("3 turns are kept").says("Consensus");
+}
+
+/// Whatever has been written of it by then is a run like any other.
+#[test]
+fn behind_a_request_for_a_discussion() {
+    let upstream = crate::harness::upstream();
+    for at in 0..HASTY {
+        let home = Home::with(&upstream);
+        let mut backend = Backend::start(&home);
+        backend.discuss("Hello?");
+        backend.leave().ends(0);
+        home.is_left();
+        let begun = home.run(&["history", "--json"]).ends(0).out.lines().count();
+        println!("{at}: {begun} of 1 begun");
+        if begun > 0 {
+            home.run(&["resume", "last"]).ends(0).says("Consensus");
+        } else {
+            home.run(&["ask", "Hello?", "--models", THREE]).ends(0);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A person's machine, and a frontend that is connected to the backend on it.
+
+use super::super::{ready, serve};
+use crate::config::{Config, World};
+use crate::runs::Runs;
+use crate::store::Store;
+use althing_assembly::demo::{PREFIX, Pace};
+use althing_chat::Model;
+use althing_gateway::Gateway;
+use althing_stdx::fault::CODES;
+use althing_stdx::{Fault, Kind};
+use althing_testkit::{Scripted, Stage, Step};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
+};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+/// Bytes on their way in each direction.
+const PIPE_BYTES: usize = 64 * 1024;
+/// Longer than anything takes: nothing comes any more.
+const FOR_EVER: Duration = Duration::from_secs(1_000_000);
+/// In less than this the backend is gone after the frontend.
+const GONE_MAX: Duration = Duration::from_secs(1);
+/// Real time after which a clock that was held stands still no longer: the test has failed.
+const STILL_MAX: Duration = Duration::from_secs(30);
+
+/// A key that is none.
+pub const KEY: &str = "sk-proj-abcdefghijklmnop-1234";
+
+/// A machine.
+pub struct Machine {
+    pub home: TempDir,
+    pub store: Store,
+    pub stage: Stage,
+    env: BTreeMap<String, String>,
+    voices: HashMap<String, Vec<String>>,
+}
+
+impl Machine {
+    /// With nothing on it, and a store in memory.
+    pub fn new() -> Machine {
+        let home = tempfile::tempdir().unwrap();
+        let (store, stage) = (Store::in_memory().unwrap(), Stage::default());
+        Machine { home, store, stage, env: BTreeMap::new(), voices: HashMap::new() }
+    }
+
+    /// As `new`, with a store on disk.
+    pub fn on_disk() -> Machine {
+        let machine = Machine::new();
+        let store = Store::open(&machine.database()).unwrap();
+        Machine { store, ..machine }
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.home.path().join("data/althing.db")
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Machine {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    pub fn file(self, path: &str, text: impl AsRef<[u8]>) -> Machine {
+        let path = self.home.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// One more turn of the voice `demo:<name>`; see [`steps`]. Past its last turn it says its name
+    /// and the number of the turn.
+    pub fn voice(mut self, name: &str, turn: &str) -> Machine {
+        self.voices.entry(name.into()).or_default().push(turn.into());
+        self
+    }
+
+    pub fn config(&self) -> Config {
+        let home = self.home.path().to_path_buf();
+        let mut config =
+            Config::load(&World { env: self.env.clone(), cwd: home.clone(), home });
+        // Servers that are only looked for are somebody else's.
+        config.endpoints.retain(|configured| configured.explicit);
+        config
+    }
+
+    pub fn runs(&self) -> Runs {
+        let config = Arc::new(self.config());
+        let gateway = Gateway::new(config.limits());
+        let voices = self.voices.iter().map(|(name, turns)| {
+            let id = format!("{PREFIX}{name}");
+            let voice: Arc<dyn Model> = Arc::new(scripted(&id, name, turns).on(&self.stage));
+            (id, voice)
+        });
+        let (store, pace) = (self.store.clone(), Pace { word_ms: 0 });
+        Runs { config, store, gateway, pace, voices: voices.collect() }
+    }
+
+    /// A frontend on it.
+    pub fn connect(&self) -> Client {
+        let (here, there) = duplex(PIPE_BYTES);
+        let (reader, writer) = split(there);
+        let (stop, stopped) = oneshot::channel();
+        let (runs, home) = (self.runs(), self.home.path().to_path_buf());
+        let serving = tokio::spawn(async move {
+            let stopped = async {
+                // A frontend that keeps the sender never stops the backend.
+                if stopped.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            serve(runs, home, reader, writer, stopped).await;
+        });
+        let (reader, writer) = split(here);
+        let reader = BufReader::new(reader);
+        Client { reader, writer, serving, stop: Some(stop), last_id: 0 }
+    }
+}
+
+fn scripted(id: &str, name: &str, turns: &[String]) -> Scripted {
+    let (name, turns) = (name.to_string(), turns.to_vec());
+    Scripted::from_fn(id, move |_, nth| match turns.get(nth) {
+        Some(turn) => steps(turn),
+        None => vec![Step::SayText(format!("{name} {}", nth + 1))],
+    })
+}
+
+/// What a voice does in a turn: `~` hangs, `-` says nothing, `!kind text` fails, `+5s` before any of
+/// these waits, all else is said.
+fn steps(turn: &str) -> Vec<Step> {
+    if let Some((wait, rest)) = turn.strip_prefix('+').and_then(|turn| turn.split_once("s ")) {
+        return [vec![Step::Wait(wait.parse().unwrap())], steps(rest)].concat();
+    }
+    if let Some((kind, text)) = turn.strip_prefix('!').and_then(|turn| turn.split_once(' ')) {
+        let kind = CODES.iter().find(|row| row.name == kind).expect("a kind of fault").kind;
+        return vec![Step::FailWith(Fault::new(kind, text))];
+    }
+    match turn {
+        "~" => vec![Step::Hang],
+        "-" => vec![],
+        text => vec![Step::SayText(text.replace("\\n", "\n"))],
+    }
+}
+
+/// A frontend.
+pub struct Client {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+    serving: JoinHandle<()>,
+    stop: Option<oneshot::Sender<()>>,
+    last_id: u64,
+}
+
+impl Client {
+    pub async fn write(&mut self, bytes: impl AsRef<[u8]>) {
+        self.writer.write_all(bytes.as_ref()).await.unwrap();
+    }
+
+    /// The next line; none where the connection is over.
+    pub async fn read(&mut self) -> Option<String> {
+        self.read_within(FOR_EVER).await.expect("a line, or the end")
+    }
+
+    /// The next line, if it comes within `max`. On a paused clock a millisecond is until nobody has
+    /// anything left to do.
+    pub async fn read_within(&mut self, max: Duration) -> Option<Option<String>> {
+        let mut line = String::new();
+        let read = timeout(max, self.reader.read_line(&mut line)).await.ok()?;
+        read.unwrap();
+        Some(line.strip_suffix('\n').map(String::from))
+    }
+
+    /// Sends a line and returns the next one as JSON.
+    pub async fn say(&mut self, line: impl AsRef<[u8]>) -> Value {
+        self.write(line).await;
+        self.write("\n").await;
+        let answer = self.read().await.expect("an answer");
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    /// Calls a method that sends no events; its result or its error.
+    pub async fn call(&mut self, method: &str, params: Value) -> Value {
+        self.last_id += 1;
+        let id = self.last_id;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let mut answer = self.say(request.to_string()).await;
+        assert_eq!(answer["id"], id, "{answer}");
+        let outcome = if answer["error"].is_null() { "result" } else { "error" };
+        answer[outcome].take()
+    }
+
+    /// Closes the frontend's end.
+    pub async fn close(&mut self) {
+        self.writer.shutdown().await.unwrap();
+    }
+
+    pub fn stop(&mut self) {
+        self.stop.take().unwrap().send(()).unwrap();
+    }
+
+    /// Everything that still comes; the backend is gone in time.
+    pub async fn rest(&mut self) -> Vec<String> {
+        let began = Instant::now();
+        let mut lines = Vec::new();
+        while let Some(line) = self.read().await {
+            lines.push(line);
+        }
+        (&mut self.serving).await.unwrap();
+        assert!(began.elapsed() < GONE_MAX, "{:?}", began.elapsed());
+        lines
+    }
+}
+
+/// Holds a paused clock still, for a test that talks to real sockets. Without it the clock runs
+/// ahead while all that is left to do is on its way.
+pub struct Still(#[expect(dead_code)] std::sync::mpsc::Sender<()>);
+
+impl Still {
+    pub fn hold() -> Still {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        // While a blocking task runs, the clock does not move by itself.
+        tokio::task::spawn_blocking(move || receiver.recv_timeout(STILL_MAX));
+        Still(sender)
+    }
+}
+
+/// The code of a kind.
+pub fn code(kind: Kind) -> i32 {
+    kind.codes().jsonrpc
+}
+
+#[test]
+fn the_first_line_says_that_it_is_ready() {
+    let line: Value = serde_json::from_str(&ready()).unwrap();
+    let params = json!({"version": env!("CARGO_PKG_VERSION"), "protocol_version": "1.0.0"});
+    assert_eq!(line, json!({"jsonrpc": "2.0", "method": "ready", "params": params}));
+    assert!(!ready().contains('\n'));
+}
