@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // Holds a discussion on `althing --ipc` and prints it. Ctrl-C cancels it; Althing keeps it.
-//
-//     node client.mjs "Is a monolith enough?" --models gpt-5.1,claude-sonnet-4-5 --method oxford
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+
+const USAGE = "usage: client.mjs QUESTION [--models ID,ID,...] [--method METHOD]";
 
 // What is printed for an event; the others are not shown.
 const SHOWN = {
@@ -23,75 +23,87 @@ const SHOWN = {
 
 /** The child process: requests go in, answers and events come out on one stream. */
 class Backend {
-  #calls = new Map();
+  #waiting = new Map(); // by id; the event `ready` is waited for like an answer
   #ids = 0;
 
   constructor(program, onEvent) {
     // Detached, so that Ctrl-C reaches us alone.
-    this.process = spawn(program, ["--ipc"], { stdio: ["pipe", "pipe", "inherit"], detached: true });
-    this.ready = new Promise((resolve, reject) => this.#calls.set("ready", { resolve, reject }));
-    this.process.on("error", (error) => this.#fail(error));
-    // Requests to a backend that is gone: its end is told below.
+    const stdio = ["pipe", "pipe", "inherit"];
+    this.process = spawn(program, ["--ipc"], { stdio, detached: true });
+    this.ended = once(this.process, "close").catch((error) => this.#fail(error.message));
+    this.ready = this.#wait("ready");
+    // To write to one that is gone is no news: its end is told below.
     this.process.stdin.on("error", () => {});
     const lines = createInterface({ input: this.process.stdout });
     lines.on("line", (line) => this.#hear(JSON.parse(line), onEvent));
-    lines.on("close", () => this.#fail(new Error("the backend is gone")));
+    lines.on("close", () => this.#fail("the backend is gone"));
   }
 
-  call(method, params = {}) {
+  send(method, params = {}) {
     const id = ++this.#ids;
     this.process.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise((resolve, reject) => this.#calls.set(id, { resolve, reject }));
+    return id;
+  }
+
+  call(method, params) {
+    return this.#wait(this.send(method, params));
+  }
+
+  #wait(key) {
+    return new Promise((resolve, reject) => this.#waiting.set(key, { resolve, reject }));
   }
 
   #hear({ id, method, params, result, error }, onEvent) {
-    const call = this.#calls.get(id ?? method);
-    this.#calls.delete(id ?? method);
-    if (error) call?.reject(new Error(error.message));
-    else if (call) call.resolve(result);
+    const key = id ?? method;
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    if (error) waiting?.reject(new Error(error.message));
+    else if (waiting) waiting.resolve(result);
     else if (method) onEvent(method, params);
   }
 
-  #fail(error) {
-    for (const call of this.#calls.values()) call.reject(error);
-    this.#calls.clear();
+  #fail(message) {
+    for (const { reject } of this.#waiting.values()) reject(new Error(message));
+    this.#waiting.clear();
   }
 }
 
 /** Models may say anything; a terminal shall not obey it. */
-const printable = (text) => text.replace(/[^\P{C}\n\t]/gu, "\u{FFFD}");
+const printable = (text) => text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "\u{FFFD}");
 
+/** Whether it was held to its end. */
 async function discuss(question, { models, method }) {
-  let cancelled = false;
+  const seen = new Set();
   const backend = new Backend(process.env.ALTHING ?? "althing", (name, params) => {
+    seen.add(name);
     const shown = SHOWN[name]?.replace(/{(\w+)}/g, (_, key) => params[key]);
     if (shown !== undefined) console.log(printable(shown));
-    if (name === "phase_complete") backend.call("resume_discussion");
-    cancelled ||= name === "discussion_cancelled";
+    if (name === "phase_complete") backend.send("resume_discussion");
   });
   try {
     await backend.ready;
     await backend.call("initialize", { protocol_version: "1.0.0" });
-    const listed = (await backend.call("list_models")).models;
-    const known = Object.values(listed).flat().map((model) => model.id);
+    const { models: providers } = await backend.call("list_models");
+    const known = Object.values(providers).flat().map((model) => model.id);
     console.log("Models:", known.join(", "));
-    process.on("SIGINT", () => backend.call("cancel_discussion"));
+    process.on("SIGINT", () => backend.send("cancel_discussion"));
     const model_ids = models?.split(",") ?? known.slice(0, 3);
     await backend.call("run_discussion", { question, model_ids, options: { method } });
-    return cancelled ? 130 : 0;
+    return !seen.has("discussion_cancelled");
   } finally {
     backend.process.stdin.end();
-    if (backend.process.pid && backend.process.exitCode === null) await once(backend.process, "exit");
+    await backend.ended;
   }
 }
 
-const options = { models: { type: "string" }, method: { type: "string", default: "standard" } };
-const { values, positionals } = parseArgs({ options, allowPositionals: true });
-if (positionals.length !== 1) {
-  console.error("usage: client.mjs QUESTION [--models ID,ID,...] [--method METHOD]");
-  process.exit(2);
+async function main() {
+  const options = { models: { type: "string" }, method: { type: "string", default: "standard" } };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  if (positionals.length !== 1) throw new TypeError(USAGE);
+  return (await discuss(positionals[0], values)) ? 0 : 130;
 }
-process.exitCode = await discuss(positionals[0], values).catch((error) => {
+
+process.exitCode = await main().catch((error) => {
   console.error(`error: ${printable(error.message)}`);
-  return 1;
+  return error instanceof TypeError ? 2 : 1;
 });

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Holds a discussion on `althing --ipc` and prints it. Ctrl-C cancels it; Althing keeps it.
-
-    python3 client.py "Is a monolith enough?" --models gpt-5.1,claude-sonnet-4-5 --method oxford
-"""
+"""Holds a discussion on `althing --ipc` and prints it. Ctrl-C cancels it; Althing keeps it."""
 
 import argparse
 import io
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,76 +29,79 @@ class Backend:
     """The child process: requests go in, answers and events come out on one stream."""
 
     def __init__(self, program):
-        # A session of its own, so that Ctrl-C reaches us alone. Unbuffered, so that a signal
+        # A session of its own, so that Ctrl-C reaches us alone; unbuffered, so that a signal
         # handler may write.
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
         self.process = subprocess.Popen([program, "--ipc"], start_new_session=True, **pipes)
-        self.lines = io.TextIOWrapper(io.BufferedReader(self.process.stdout), encoding="utf-8")
+        lines = io.TextIOWrapper(io.BufferedReader(self.process.stdout), encoding="utf-8")
+        self.messages = map(json.loads, lines)
         self.ids = itertools.count(1)
+
+    def __enter__(self):
+        if next(self.messages, {}).get("method") != "ready":
+            raise RuntimeError("the backend did not start")
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
 
     def send(self, method, **params):
         request = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         return request["id"]
 
-    def wait(self, is_it, on_event=lambda name, params: None):
-        """Reads to the first message that `is_it`; events on the way go to `on_event`."""
-        for message in map(json.loads, self.lines):
-            if is_it(message):
-                if "error" in message:
-                    raise RuntimeError(message["error"]["message"])
-                return message.get("result")
+    def call(self, method, on_event=lambda name, params: None, **params):
+        """The answer; events that come before it go to `on_event`."""
+        request = self.send(method, **params)
+        for message in self.messages:
             if "method" in message:
                 on_event(message["method"], message["params"])
+            elif message["id"] == request and "error" in message:
+                raise RuntimeError(message["error"]["message"])
+            elif message["id"] == request:
+                return message["result"]
         raise RuntimeError("the backend is gone")
-
-    def call(self, method, on_event=lambda name, params: None, **params):
-        request = self.send(method, **params)
-        return self.wait(lambda message: message.get("id") == request, on_event)
 
 
 def printable(text):
     """Models may say anything; a terminal shall not obey it."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", text)
 
 
-def discuss(backend, arguments):
-    backend.wait(lambda message: message.get("method") == "ready")
+def discuss(backend, question, models, method):
+    """Whether it was held to its end."""
     backend.call("initialize", protocol_version="1.0.0")
-    listed = backend.call("list_models")["models"].values()
-    known = [model["id"] for models in listed for model in models]
+    providers = backend.call("list_models")["models"].values()
+    known = [model["id"] for models in providers for model in models]
     print("Models:", ", ".join(known))
-    seen = []
+    seen = set()
 
     def on_event(name, params):
-        seen.append(name)
+        seen.add(name)
         if name in SHOWN:
             print(printable(SHOWN[name].format_map(params)), flush=True)
         if name == "phase_complete":
             backend.send("resume_discussion")
 
     signal.signal(signal.SIGINT, lambda *_: backend.send("cancel_discussion"))
-    models = arguments.models.split(",") if arguments.models else known[:3]
-    options = {"method": arguments.method}
-    backend.call("run_discussion", on_event, question=arguments.question, model_ids=models, options=options)
-    return 130 if "discussion_cancelled" in seen else 0
+    request = {"question": question, "model_ids": models.split(",") if models else known[:3]}
+    backend.call("run_discussion", on_event, **request, options={"method": method})
+    return "discussion_cancelled" not in seen
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Holds a discussion on Althing and prints it.")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("question")
-    parser.add_argument("--models", help="comma-separated ids; the first three of the list if not given")
+    parser.add_argument("--models", help="ids, comma-separated; else the first three of the list")
     parser.add_argument("--method", default="standard")
     arguments = parser.parse_args()
-    backend = Backend(os.environ.get("ALTHING", "althing"))
     try:
-        return discuss(backend, arguments)
-    except RuntimeError as error:
+        with Backend(os.environ.get("ALTHING", "althing")) as backend:
+            return 0 if discuss(backend, **vars(arguments)) else 130
+    except (OSError, RuntimeError) as error:
         print(f"error: {printable(str(error))}", file=sys.stderr)
         return 1
-    finally:
-        backend.process.stdin.close()
-        backend.process.wait()
 
 
 if __name__ == "__main__":

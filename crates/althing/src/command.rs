@@ -7,8 +7,7 @@ mod history;
 mod models;
 
 use crate::args::{Cli, Command};
-use crate::terminal::flow::Flow;
-use crate::terminal::{Screen, WARN};
+use crate::terminal::{Screen, WARN, paragraph};
 use crate::watch;
 use althing_assembly::demo::Pace;
 use althing_gateway::Gateway;
@@ -74,22 +73,9 @@ impl Desk {
 
 /// A line for the person on standard error, where it is in nobody's pipe.
 fn tell(screen: Screen, text: &str) {
-    let text = althing_stdx::text::one_line(&althing_stdx::redact::redact(text), 500);
+    let text = format!("note: {}", althing_stdx::redact::redact(text));
     // Nobody left to tell if this fails.
-    let _ = write!(std::io::stderr(), "{}", wrapped(screen, &text));
-}
-
-/// `text` under a mark, wrapped where a person watches; one line where a program reads.
-fn wrapped(screen: Screen, text: &str) -> String {
-    let mark = screen.paint(WARN, "note:");
-    if !screen.live {
-        return format!("{mark} {text}\n");
-    }
-    let mut out = String::new();
-    let mut flow = Flow::new(Screen { columns: screen.columns - 6, ..screen }, "");
-    flow.push(text, &mut out);
-    flow.end(&mut out);
-    format!("{mark} {}\n", out.trim_end().replace('\n', "\n      "))
+    let _ = write!(std::io::stderr(), "{}", paragraph(screen, WARN, &text));
 }
 
 /// Prints a finished text; a closed pipe is no error.

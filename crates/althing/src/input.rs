@@ -46,6 +46,9 @@ pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
             ));
         }
     };
+    if question.trim().is_empty() {
+        return Err(Fault::invalid("question: it is empty"));
+    }
     Ok(Input { question: question.trim().to_string(), context })
 }
 

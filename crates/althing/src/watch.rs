@@ -5,9 +5,10 @@ use crate::terminal::Screen;
 use crate::terminal::live::{Live, tool_calls};
 use althing_assembly::event::{Ending, Event, Outcome, Parts, Speech, What};
 use althing_hub::log::now_ms;
-use althing_hub::runs::Run;
+use althing_hub::runs::{Control, Run};
 use althing_stdx::text::printable;
-use althing_stdx::{Fault, Result};
+use althing_stdx::{Fault, Kind, Result};
+use std::convert::Infallible;
 use std::io::Write;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -66,43 +67,64 @@ fn quiet(event: &Event) -> String {
 }
 
 /// Shows a run until it is over. The first Ctrl-C stops and saves it, the second ends the program.
-pub async fn watch(run: Run, mut view: View, pauses: bool) -> Result<Ending> {
+pub async fn watch(run: Run, view: View, pauses: bool) -> Result<Ending> {
+    let control = run.control.clone();
+    let shown = async {
+        show(&run, view, pauses).await?;
+        run.ending().await
+    };
+    tokio::select! {
+        ending = shown => ending,
+        never = stopped(control) => match never? {},
+    }
+}
+
+/// Hears Ctrl-C as long as the run is shown or saved.
+async fn stopped(control: Control) -> Result<Infallible> {
     let mut stops = Stops::new()?;
+    stops.next().await;
+    control.cancel();
+    stops.next().await;
+    std::process::exit(i32::from(Kind::Cancelled.codes().exit))
+}
+
+/// The log to the screen, and Enter to the run, until the log is over.
+async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
     let mut enter = if pauses { enter_pressed() } else { mpsc::channel(1).1 };
     let mut tick = tokio::time::interval(TICK);
-    let mut seq = 0;
-    let (mut is_stopping, mut is_paused) = (false, false);
+    let (mut seq, mut is_paused) = (0, false);
     loop {
         tokio::select! {
             biased;
-            () = stops.next() => {
-                if std::mem::replace(&mut is_stopping, true) {
-                    std::process::exit(i32::from(althing_stdx::Kind::Cancelled.codes().exit));
-                }
-                run.control.cancel();
-            }
             batch = run.log.since(seq) => {
-                let Some(last) = batch.last() else { break };
+                let Some(last) = batch.last() else { return Ok(()) };
                 seq = last.seq + 1;
                 let mut text = String::new();
                 for event in &batch {
                     text.push_str(&view.on(event)?);
                     is_paused = matches!(event.what, What::PauseStarted { .. });
                 }
+                if is_paused && !pauses {
+                    // Whoever began it paused; here is nobody to press Enter.
+                    run.control.go_on();
+                }
                 if print(&text).is_err() {
                     // Nobody reads any more, as in `| head`: stop, saved.
                     run.control.cancel();
-                    return run.ending().await;
+                    return Ok(());
                 }
             }
-            Some(()) = enter.recv(), if is_paused => run.control.go_on(),
+            Some(()) = enter.recv(), if is_paused => {
+                // The next one is for the next pause.
+                is_paused = false;
+                run.control.go_on();
+            }
             _ = tick.tick() => {
                 // A screen that cannot be written is noticed with the next event.
                 let _ = print(&view.tick());
             }
         }
     }
-    run.ending().await
 }
 
 /// Ctrl-C and a polite request to end.

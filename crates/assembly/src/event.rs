@@ -217,6 +217,9 @@ pub struct Failure {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What the part that did come is taken to have cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// The labelled parts of a speech.
@@ -303,7 +306,13 @@ impl Totals {
     /// Counts one call in.
     pub fn add(&mut self, outcome: &Outcome) {
         self.calls += 1;
-        let Outcome::Said(said) = outcome else { return };
+        let said = match outcome {
+            Outcome::Said(said) => said,
+            Outcome::Failed(failure) => {
+                self.cost_usd += failure.cost_usd.unwrap_or(0.0);
+                return;
+            }
+        };
         let usage = said.usage.unwrap_or_default();
         self.input_tokens += usage.input.unwrap_or(0);
         self.output_tokens += usage.output.unwrap_or(0);

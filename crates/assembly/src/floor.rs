@@ -274,10 +274,7 @@ impl Floor {
         self.append(What::TurnStarted(turn.clone())).await?;
         let heard = listen::listen(self, seat, &turn, ask.clone()).await;
         self.state().reserved -= reserved;
-        let outcome = match heard? {
-            Ok(said) => Outcome::Said(Box::new(self.account(seat, &ask, said, &cue))),
-            Err(fault) => Outcome::Failed(Failure::from(&fault)),
-        };
+        let outcome = self.outcome(seat, &ask, &cue, heard?);
         let spoken = self.settle(seat, outcome.clone(), &cue);
         self.append(What::TurnEnded { by: turn, outcome }).await?;
         Ok(spoken)
@@ -313,10 +310,22 @@ impl Floor {
         })
     }
 
+    fn outcome(&self, seat: &Seat, ask: &Ask, cue: &Cue, heard: listen::Heard) -> Outcome {
+        let fault = match heard.said {
+            Ok(said) => return Outcome::Said(Box::new(self.account(seat, ask, said, cue))),
+            Err(fault) => fault,
+        };
+        // A call that was refused costs nothing; one that broke off has been paid for so far.
+        let price = seat.price.as_ref().filter(|_| heard.chars > 0);
+        let cost_usd = price.map(|price| price(&Usage::guess(ask.chars(), Some(heard.chars))));
+        Outcome::Failed(Failure { cost_usd, ..Failure::from(&fault) })
+    }
+
     /// Adds parts and cost to what was heard.
     fn account(&self, seat: &Seat, ask: &Ask, mut said: Said, cue: &Cue) -> Said {
         said.parts = (cue.parse)(&said.text);
-        let usage = said.usage.unwrap_or_else(|| state::guess_usage(ask, &said.text));
+        let guess = || Usage::guess(ask.chars(), Some(said.text.chars().count()));
+        let usage = said.usage.unwrap_or_else(guess);
         said.cost_usd = seat.price.as_ref().map(|price| price(&usage));
         said
     }
@@ -324,7 +333,7 @@ impl Floor {
     /// Sets money aside for a call before it is made; a call that may break the limit is not made.
     fn reserve(&self, seat: &Seat, ask: &Ask) -> Result<f64> {
         let Some(price) = &seat.price else { return Ok(0.0) };
-        let expected = price(&state::guess_usage(ask, ""));
+        let expected = price(&Usage::guess(ask.chars(), None));
         let mut state = self.state();
         if let Some(max) = self.opening.max_cost_usd {
             let spent = state.totals.cost_usd + state.reserved;

@@ -189,6 +189,19 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Characters of a token, roughly, in the languages of the West.
+    const CHARS_PER_TOKEN: usize = 4;
+    /// Tokens an answer is expected to have before it is known, thinking included.
+    pub const ANSWER_EXPECTED: u64 = 800;
+
+    /// What a call uses where nobody counts: a prompt of so many characters, and an answer of so
+    /// many, or one that is not there yet.
+    pub fn guess(prompt_chars: usize, answer_chars: Option<usize>) -> Usage {
+        let tokens = |chars: usize| chars.div_ceil(Usage::CHARS_PER_TOKEN) as u64;
+        let output = answer_chars.map_or(Usage::ANSWER_EXPECTED, tokens);
+        Usage { input: Some(tokens(prompt_chars)), output: Some(output), ..Usage::default() }
+    }
+
     /// Later reports replace earlier ones, number by number.
     pub fn update(&mut self, later: Usage) {
         self.input = later.input.or(self.input);

@@ -31,10 +31,12 @@ pub static FORMATS: &[&Format] = &[&md::FORMAT, &json::FORMAT, &html::FORMAT, &t
 impl Format {
     /// The format called `name`.
     pub fn parse(name: &str) -> Result<&'static Format> {
-        FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Fault::invalid(format!("format: no '{name}'; there are {}", names.join(", ")))
-        })
+        FORMATS.iter().find(|format| format.name.eq_ignore_ascii_case(name)).copied().ok_or_else(
+            || {
+                let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+                Fault::invalid(format!("format: no '{name}'; there are {}", names.join(", ")))
+            },
+        )
     }
 }
 

@@ -256,7 +256,7 @@ impl Runs {
         }
         if before.synthesis.is_empty() {
             return Err(Fault::invalid(format!(
-                "continue: run {id} has no synthesis yet; first: althing resume {id}"
+                "continue: run {id} has no synthesis yet; first: althing resume {id} --retry-failed"
             )));
         }
         Ok(before)

@@ -38,6 +38,7 @@ fn row(run: &RunRow) -> Vec<String> {
         (standing, _) => state_of(standing).to_string(),
     };
     let cost = match (run.cost_usd, run.unpriced) {
+        _ if run.speeches == 0 => "–".to_string(),
         (0.0, 0) => "free".to_string(),
         (cost, 0) => format!("${cost:.4}"),
         (0.0, _) => "unknown".to_string(),

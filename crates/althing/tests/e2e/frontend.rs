@@ -113,7 +113,7 @@ fn discuss(terminal: &Terminal, home: &Home) {
 fn cancel(terminal: &Terminal, upstream: &Upstream) {
     let about_it = |seen: &Seen| seen.prompt().contains(ENDLESS);
     terminal.enter(ENDLESS);
-    terminal.sees("ESC/Ctrl+R restart");
+    terminal.sees("Independent Answers in progress...");
     upstream.wait_for_sync(|seen| seen.iter().filter(|seen| about_it(seen)).count() == 3);
     terminal.press("Escape");
     terminal.sees("› Ask a question...");

@@ -113,7 +113,7 @@ impl Home {
     }
 
     /// The processes with this home in their environment: id and command line.
-    fn running(&self) -> Vec<(String, String)> {
+    pub fn running(&self) -> Vec<(String, String)> {
         let home = format!("HOME={}", self.path().display());
         let read = |id: &str, file: &str| std::fs::read(format!("/proc/{id}/{file}"));
         let is_ours = |id: &String| {

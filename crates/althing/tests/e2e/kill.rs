@@ -4,7 +4,7 @@
 use crate::harness::{Home, THREE, really_wait};
 use althing_assembly::Event;
 use althing_assembly::event::{Ending, What};
-use althing_testkit::{Options, Upstream};
+use althing_testkit::{Options, Seen, Upstream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -82,6 +82,7 @@ fn check(events: &[Event], upstream: &Upstream) {
     let mut ended: BTreeSet<(u32, usize, u32)> = BTreeSet::new();
     let mut open: BTreeMap<u32, (u32, usize, u32)> = BTreeMap::new();
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
+    let mut interrupted = 0;
     for event in events {
         match &event.what {
             What::TurnStarted(turn) => {
@@ -90,7 +91,10 @@ fn check(events: &[Event], upstream: &Upstream) {
                 open.insert(turn.turn, place);
                 *asked.entry(turn.model.replace("openai:", "")).or_default() += 1;
             }
-            What::TurnInterrupted { turn } => assert!(open.remove(turn).is_some()),
+            What::TurnInterrupted { turn } => {
+                assert!(open.remove(turn).is_some());
+                interrupted += 1;
+            }
             What::TurnEnded { by, .. } => {
                 assert!(open.remove(&by.turn).is_some());
                 assert!(ended.insert((by.phase, by.seat, by.nth)), "{by:?} ended twice");
@@ -103,4 +107,16 @@ fn check(events: &[Event], upstream: &Upstream) {
         let seen = upstream.count(&model);
         assert!(seen <= asked, "{model}: {seen} calls for {asked} turns");
     }
+    // The same prompt twice is a turn asked twice: as often as turns were interrupted, not more.
+    let prompts: Vec<String> = upstream.requests().iter().map(unmarked).collect();
+    let different: BTreeSet<&String> = prompts.iter().collect();
+    let repeated = prompts.len() - different.len();
+    assert!(repeated <= interrupted, "{repeated} calls repeated, {interrupted} turns interrupted");
+}
+
+/// A prompt and who it is for, without the mark that is drawn anew for every call.
+fn unmarked(seen: &Seen) -> String {
+    let prompt = seen.prompt();
+    let mark = prompt.split("[question ").nth(1).and_then(|rest| rest.split(']').next());
+    format!("{} {}", seen.model, prompt.replace(mark.unwrap_or("-"), "mark"))
 }

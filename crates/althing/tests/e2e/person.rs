@@ -1,7 +1,8 @@
 //! What a person sees: help, models, doctor, config, a terminal.
 
-use crate::harness::{Home, THREE, upstream};
+use crate::harness::{Done, Home, THREE, upstream};
 use althing_testkit::{Options, Upstream};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -117,11 +118,10 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn no_key_is_left_anywhere() {
-    let upstream = Upstream::start(
-        Options::default().text(|seen| format!("echo {}", seen.header("authorization"))),
-    );
+    let upstream = upstream();
     let home = Home::with(&upstream);
     home.run(&["ask", "q", "--models", "openai:err-401"]).ends(10);
+    home.run(&["ask", "q", "--models", "openai:ada"]).ends(0);
     home.run(&["doctor"]).ends(0);
     for path in walk(&home.data()) {
         let bytes = std::fs::read(&path).unwrap();
@@ -131,18 +131,24 @@ fn no_key_is_left_anywhere() {
 }
 
 /// The binary on a real terminal, made by `script` of util-linux.
-fn on_terminal(home: &Home, command: &str) -> String {
+fn on_terminal(home: &Home, command: &str, typed: &str) -> String {
     let mut shell = Command::new("script");
     let inner = home.command(&[]);
     shell.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.env("PATH", "/usr/bin:/bin").env("TERM", "xterm-256color").current_dir(home.path());
     let line = format!("stty rows 24 cols 72; {} {command}", env!("CARGO_BIN_EXE_althing"));
-    let done = shell
+    let mut child = shell
         .args(["-qec", &line, "/dev/null"])
-        .stdin(std::process::Stdio::null())
-        .output()
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
         .unwrap();
-    String::from_utf8_lossy(&done.stdout).into_owned()
+    // Kept open to the end: `script` types an end of file where its input has one.
+    let mut keyboard = child.stdin.take().unwrap();
+    keyboard.write_all(typed.as_bytes()).unwrap();
+    let done = Done::of(child.wait_with_output().unwrap());
+    drop(keyboard);
+    done.out
 }
 
 #[test]
@@ -152,7 +158,7 @@ fn a_terminal_gets_colours_a_status_line_and_its_width() {
         .text(|_| format!("{} \x1b[2J", "word ".repeat(60)));
     let upstream = Upstream::start(slow);
     let home = Home::with(&upstream);
-    let out = on_terminal(&home, &format!("ask Hello? --models {THREE} --rounds 1"));
+    let out = on_terminal(&home, &format!("ask Hello? --models {THREE} --rounds 1"), "");
     assert!(out.contains("\x1b[1m"), "bold headings");
     assert!(out.contains("\r\x1b[K"), "the status line is wiped");
     assert!(out.contains("Ada 0 s"), "who is thinking: {out}");
@@ -170,6 +176,22 @@ fn a_terminal_gets_colours_a_status_line_and_its_width() {
     let plain = on_terminal(
         &home.set("NO_COLOR", "1"),
         "ask Hello? --models openai:ada,openai:bob --rounds 1",
+        "",
     );
     assert!(!plain.contains("\x1b[1m") && !plain.contains("\x1b[3"), "NO_COLOR");
+}
+
+#[test]
+fn a_pause_waits_for_enter() {
+    let home = Home::new().set("QUORUM_PAUSE_TIMEOUT", "3600");
+    let ask = "ask 'Tabs or spaces?' --pause --method oxford --models demo:a,demo:b";
+    // One for each of the three pauses; without them the run would wait for an hour.
+    let out = on_terminal(&home, ask, "\n\n\n");
+    for phase in 2..=4 {
+        assert!(
+            out.contains(&format!("Enter goes on to phase {phase}; by itself in 60 min")),
+            "{out}"
+        );
+    }
+    assert!(out.contains("Consensus"), "{out}");
 }

@@ -1,9 +1,10 @@
 //! Stopping and going on, by hand.
 
 use crate::harness::{Done, Home, THREE, upstream};
-use althing_assembly::event::What;
+use althing_assembly::event::{Speech, What};
 use althing_testkit::{Options, Upstream};
-use std::process::{Child, Command};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Sends a signal by its name: this crate forbids the unsafe call.
@@ -75,6 +76,71 @@ fn the_way_on_that_a_failed_run_names_leads_on() {
     failed.ends(20).says("--retry-failed");
     home.run(&["resume", "last"]).ends(20);
     home.run(&["resume", "last", "--retry-failed"]).ends(0).says("Consensus");
+}
+
+/// Holds the database against every writer until it is dropped.
+struct Locked(Child);
+
+impl Locked {
+    fn hold(home: &Home) -> Locked {
+        let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
+                      db.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()";
+        let mut child = Command::new("python3")
+            .args(["-c", script])
+            .arg(home.data().join("althing.db"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "locked\n");
+        Locked(child)
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // It ends with its input.
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_first_ctrl_c_waits_until_it_is_saved_and_the_second_does_not() {
+    let upstream = upstream();
+    let home = Home::with(&upstream);
+    let mut child = home.spawn(&["ask", "Hello?", "--models", "openai:ada,openai:hang"]);
+    upstream.wait_for_sync(|seen| seen.iter().any(|seen| seen.model == "hang"));
+    let locked = Locked::hold(&home);
+    signal(&child, "INT");
+    // The call is dropped at once; the end cannot be written, so the program is still there.
+    upstream.wait_for_sync(|seen| seen.iter().any(|seen| seen.aborted()));
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait until it was saved");
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(locked);
+    home.run(&["history"]).ends(0).says("interrupted");
+    home.run(&["show", "last"]).ends(0);
+}
+
+#[test]
+fn the_rotating_synthesizer_rotates_over_runs() {
+    let upstream = upstream();
+    let home = Home::with(&upstream);
+    let writers: Vec<usize> = (0..4)
+        .map(|_| {
+            home.run(&["ask", "Hello?", "--models", THREE, "--synthesizer", "rotate"]).ends(0);
+            let events = home.events("last");
+            let writer = events.iter().find_map(|event| match &event.what {
+                What::TurnEnded { by, .. } if by.speech == Speech::Synthesis => Some(by.seat),
+                _ => None,
+            });
+            writer.unwrap()
+        })
+        .collect();
+    assert_eq!(writers, [0, 1, 2, 0]);
 }
 
 #[test]

@@ -16,36 +16,42 @@ const REPLY_BYTES_MAX: usize = 256 * 1024;
 /// Thinking aloud beyond this is not kept.
 const REASONING_BYTES_MAX: usize = 1024 * 1024;
 
-/// What a seat says to `ask`. The outer error is ours and ends the run, the inner one loses the
-/// turn.
-pub(super) async fn listen(
-    floor: &Floor,
-    seat: &Seat,
-    turn: &Turn,
-    ask: Ask,
-) -> Result<Result<Said>> {
+/// What came of a turn.
+pub(super) struct Heard {
+    /// What was said, or why the turn is lost.
+    pub said: Result<Said>,
+    /// Characters that came, thinking included, whatever became of them.
+    pub chars: usize,
+}
+
+/// What a seat says to `ask`. An error is ours and ends the run.
+pub(super) async fn listen(floor: &Floor, seat: &Seat, turn: &Turn, ask: Ask) -> Result<Heard> {
     let began = Instant::now();
     let has_tools = !ask.tools.is_empty();
     let mut batch = Batch::new(turn.turn, began);
-    let heard = hear(floor, seat, &mut batch, ask).await;
+    let mut answer = Answer::default();
+    let heard = hear(floor, seat, &mut batch, ask, &mut answer).await;
     batch.flush(floor).await?;
+    if !has_tools {
+        // Calls of tools that nobody offered say nothing.
+        answer.tool_calls.clear();
+    }
+    let chars = answer.text.chars().count() + answer.reasoning.chars().count();
     let took_ms = began.elapsed().as_millis() as u64;
-    heard.map(|answer| {
-        answer.and_then(|mut answer| {
-            if !has_tools {
-                // Calls of tools that nobody offered say nothing.
-                answer.tool_calls.clear();
-            }
-            said(answer, took_ms)
-        })
-    })
+    Ok(Heard { said: heard?.and_then(|()| said(answer, took_ms)), chars })
 }
 
-async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result<Result<Answer>> {
+/// Listens to the end. The outer error ends the run, the inner one loses the turn.
+async fn hear(
+    floor: &Floor,
+    seat: &Seat,
+    batch: &mut Batch,
+    ask: Ask,
+    answer: &mut Answer,
+) -> Result<Result<()>> {
     let max = floor.rules.turn_max;
     let mut deadline = Some(Instant::now() + max);
     let mut speaking = seat.model.speak(ask);
-    let mut answer = Answer::default();
     loop {
         let next = tokio::select! {
             biased;
@@ -57,7 +63,7 @@ async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result
         let delta = match next {
             Some(Ok(delta)) => delta,
             Some(Err(fault)) => return Ok(Err(fault)),
-            None if answer.stop.is_some() => return Ok(Ok(answer)),
+            None if answer.stop.is_some() => return Ok(Ok(())),
             None => return Ok(Err(Fault::new(Kind::Network, "the answer broke off"))),
         };
         match &delta {
@@ -79,7 +85,7 @@ async fn hear(floor: &Floor, seat: &Seat, batch: &mut Batch, ask: Ask) -> Result
         if answer.text.len() > REPLY_BYTES_MAX {
             answer.text.truncate(answer.text.floor_char_boundary(REPLY_BYTES_MAX));
             answer.stop = Some(Stop::Length);
-            return Ok(Ok(answer));
+            return Ok(Ok(()));
         }
     }
 }

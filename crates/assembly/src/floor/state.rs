@@ -2,16 +2,11 @@
 
 use crate::event::{Failure, Outcome, Totals};
 use crate::past::Place;
-use althing_chat::{Ask, Usage};
 use althing_stdx::{Fault, text};
 use std::collections::HashMap;
 
 /// A seat that loses this many turns in a row is not asked again.
 const MISSES_MAX: u32 = 2;
-/// Characters of a token, roughly, for estimates.
-const CHARS_PER_TOKEN: usize = 4;
-/// Tokens an answer is expected to have before it is known.
-const ANSWER_TOKENS: u64 = 800;
 /// Characters of a failure shown in a list of failures.
 const WHY_CHARS_MAX: usize = 160;
 
@@ -93,16 +88,9 @@ impl State {
     }
 }
 
-/// Tokens of a call where nobody counted them; an empty answer stands for one not yet given.
-pub(super) fn guess_usage(ask: &Ask, answer: &str) -> Usage {
-    let tokens = |chars: usize| chars.div_ceil(CHARS_PER_TOKEN) as u64;
-    let output = if answer.is_empty() { ANSWER_TOKENS } else { tokens(answer.chars().count()) };
-    Usage { input: Some(tokens(ask.chars())), output: Some(output), ..Usage::default() }
-}
-
 impl From<&Fault> for Failure {
     fn from(fault: &Fault) -> Failure {
         let retry_after_ms = fault.retry_after.map(|wait| wait.as_millis() as u64);
-        Failure { kind: fault.kind, message: fault.message.clone(), retry_after_ms }
+        Failure { kind: fault.kind, message: fault.message.clone(), retry_after_ms, cost_usd: None }
     }
 }

@@ -275,6 +275,28 @@ async fn totals_count_what_is_known() {
     assert_eq!(totals(&table.hold().await).unpriced, 7);
 }
 
+/// What came before a turn broke off is paid for; a call that was refused is not.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_breaks_off_costs_and_a_refused_one_does_not() {
+    for (steps, cost_usd) in [
+        (vec![Step::Say("half "), Step::Cut], Some(0.5)),
+        (vec![Step::Think("hm"), Step::Fail(Kind::Overloaded, "down")], Some(0.5)),
+        (vec![Step::Fail(Kind::RateLimited, "later")], None),
+    ] {
+        let mut table = table().script(move |call| match call.seat {
+            1 => steps.clone(),
+            _ => vec![Step::SayText(voice(call))],
+        });
+        table.price = Some(0.5);
+        let events = table.hold().await;
+        let failed = events.iter().find_map(|event| match &event.what {
+            What::TurnEnded { outcome: Outcome::Failed(failure), .. } => Some(failure.clone()),
+            _ => None,
+        });
+        assert_eq!(failed.unwrap().cost_usd, cost_usd);
+    }
+}
+
 /// A log that breaks after so many events.
 struct Breaking(Record, AtomicUsize);
 

@@ -5,14 +5,10 @@ use super::Lineup;
 use althing_chat::Usage;
 use althing_gateway::Price;
 
-/// Characters of a token, roughly, in the languages of the West.
-const CHARS_PER_TOKEN: usize = 4;
 /// Tokens of the instructions around a question.
-const INSTRUCTION_TOKENS: usize = 400;
-/// Tokens of an answer, thinking included.
-const ANSWER_TOKENS: usize = 800;
+const INSTRUCTION_TOKENS: u64 = 400;
 /// Earlier answers that a prompt quotes, at most; prompts are cut beyond some such length.
-const QUOTED_ANSWERS_MAX: usize = 50;
+const QUOTED_ANSWERS_MAX: u64 = 50;
 
 /// What a run may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,10 +24,10 @@ pub struct Estimate {
 /// The cost of `calls` calls, shared evenly by the seats, about a question (and files) of so many
 /// characters. On average a call quotes half of what was said in the whole run.
 pub fn estimate(lineup: &Lineup, calls: usize, question_chars: usize) -> Estimate {
-    let quoted = (calls.saturating_sub(1) / 2).min(QUOTED_ANSWERS_MAX) * ANSWER_TOKENS;
-    let input = question_chars / CHARS_PER_TOKEN + INSTRUCTION_TOKENS + quoted;
-    let call =
-        Usage { input: Some(input as u64), output: Some(ANSWER_TOKENS as u64), ..Usage::default() };
+    let quoted = (calls.saturating_sub(1) as u64 / 2).min(QUOTED_ANSWERS_MAX);
+    let around = INSTRUCTION_TOKENS + quoted * Usage::ANSWER_EXPECTED;
+    let question = Usage::guess(question_chars, None);
+    let call = Usage { input: question.input.map(|tokens| tokens + around), ..question };
     let prices: Vec<Price> = lineup.seats.iter().filter_map(|seat| seat.price).collect();
     let seats = lineup.seats.len();
     let calls_each = calls as f64 / seats.max(1) as f64;

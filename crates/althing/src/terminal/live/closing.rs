@@ -22,13 +22,7 @@ pub(super) fn lineup(live: &Live, opening: &Opening, out: &mut String) {
         (None, None) => "price unknown, no limit".to_string(),
     };
     let line = format!("{} · {} · {cost} · run {}", opening.method, seats.join(", "), live.run);
-    let mut small = Flow::new(screen, "");
-    let mut text = String::new();
-    small.push(&line, &mut text);
-    small.end(&mut text);
-    for line in text.lines() {
-        out.push_str(&format!("{}\n", screen.paint(DIM, line)));
-    }
+    out.push_str(&paragraph(screen, DIM, &line));
 }
 
 /// What a model asked to be called, a JSON line each.

@@ -63,7 +63,12 @@ fn said(by: Turn, text: &str) -> What {
 }
 
 fn failed(by: Turn, message: &str) -> What {
-    let failure = Failure { kind: Kind::TimedOut, message: message.into(), retry_after_ms: None };
+    let failure = Failure {
+        kind: Kind::TimedOut,
+        message: message.into(),
+        retry_after_ms: None,
+        cost_usd: None,
+    };
     What::TurnEnded { by, outcome: Outcome::Failed(failure) }
 }
 
@@ -177,6 +182,7 @@ fn what_a_person_is_told_keeps_to_the_width() {
                 kind: Kind::TooFew,
                 message: "standard needs 2 living models and 1 is left".into(),
                 retry_after_ms: None,
+                cost_usd: None,
             }),
             totals: Totals::default(),
         },

@@ -29,6 +29,13 @@ fn size<T>(small: T, large: T) -> T {
     if is_soak() { large } else { small }
 }
 
+#[track_caller]
+fn stayed_small(backend: &Backend) {
+    let peak = backend.peak_mb();
+    println!("{peak} MB at most");
+    assert!(peak < PEAK_MB_MAX, "{peak} MB");
+}
+
 /// A cheap request; its id is a text, as real frontends have them.
 fn request(id: u64) -> String {
     let methods = ["get_input_history", "get_config", "get_user_settings", "list_models"];
@@ -55,7 +62,7 @@ fn soak_every_one_of_many_requests_is_answered_once() {
     let input = backend.take_input();
     let writer = std::thread::spawn(move || flood(input, requests, &AtomicU64::new(0)));
     check_answers(&mut backend, requests);
-    assert!(backend.peak_mb() < PEAK_MB_MAX, "{} MB", backend.peak_mb());
+    stayed_small(&backend);
     drop(writer.join().unwrap());
     let done = backend.end();
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
@@ -82,7 +89,7 @@ fn soak_a_client_that_never_reads_is_made_to_wait() {
     let writer = std::thread::spawn(move || flood(input, requests, &progress));
     wait_until_stuck(&written);
     assert!(written.load(Ordering::Relaxed) < requests, "nobody made it wait");
-    assert!(backend.peak_mb() < PEAK_MB_MAX, "{} MB", backend.peak_mb());
+    stayed_small(&backend);
     // It was made to wait and lost nothing by it.
     backend.read(output);
     assert_eq!(backend.next()["method"], "ready");
@@ -159,7 +166,7 @@ fn soak_a_line_that_does_not_end_is_refused_and_never_held() {
     let message = refusal["error"]["message"].as_str().unwrap();
     assert!(message.contains(&bytes.to_string()) && message.contains("1000000"), "{message}");
     assert_eq!(backend.call("get_input_history", json!({})), json!({"history": []}));
-    assert!(backend.peak_mb() < PEAK_MB_MAX, "{} MB", backend.peak_mb());
+    stayed_small(&backend);
     // And one that ends with the client.
     backend.write(&piece);
     backend.write(&piece);

@@ -58,9 +58,8 @@ fn a_cancelled_one_breaks_its_calls_off_tells_so_in_order_and_goes_on_by_hand() 
     }
     told.drain(..told.len() - 3);
     assert_eq!(told, [json!("discussion_cancelled"), run, cancel]);
-    let seconds = |seen: &[Seen]| {
-        seen.iter().filter(|seen| seen.nth == 2 && seen.aborted()).count()
-    };
+    let seconds =
+        |seen: &[Seen]| seen.iter().filter(|seen| seen.nth == 2 && seen.aborted()).count();
     upstream.wait_for_sync(|seen| seconds(seen) == 3);
     is_freed.store(true, Ordering::Relaxed);
     // The place is free again, and both are runs of their own.

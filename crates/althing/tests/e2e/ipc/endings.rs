@@ -39,7 +39,9 @@ fn end(mut backend: Backend, how: End) {
 fn idle() {
     for how in ENDS {
         let home = Home::new();
-        end(Backend::start(&home), how);
+        let backend = Backend::start(&home);
+        assert_eq!(home.running().len(), 1);
+        end(backend, how);
         home.is_left();
     }
 }

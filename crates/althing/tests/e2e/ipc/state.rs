@@ -34,7 +34,9 @@ fn two_frontends_at_once_lose_nothing_of_each_other() {
     for (who, id) in asked {
         assert_eq!(both[who].answer(&id)["result"], json!({"status": "added"}));
     }
-    both.into_iter().for_each(|backend| drop(backend.leave().ends(0)));
+    for backend in both {
+        backend.leave().ends(0);
+    }
     let mut third = Backend::start(&home);
     let history = third.call("get_input_history", json!({}));
     let history: Vec<&str> = history["history"]

@@ -29,6 +29,11 @@ const CONFIDENCE: u64 = 50;
 /// The advisor's name where it is nobody.
 const NOBODY: &str = "rules";
 
+/// What the advisor is asked to write.
+const FORM: &str = r#"Do not answer the question. Answer with JSON alone:
+{"primary": {"method": "…", "confidence": 0-100, "reason": "one sentence"},
+ "alternatives": [the same, at most three]}"#;
+
 /// A method, the words of a question that speak for it, and how much. The first row that fits wins.
 type Rule = (&'static str, &'static [&'static str], u64);
 
@@ -79,13 +84,10 @@ async fn advice(model: &dyn Model, question: &str) -> Result<Value, String> {
 fn ask(question: &str) -> Ask {
     let methods: Vec<String> = ALL.iter().map(|method| describe(method)).collect();
     let prompt = Prompt::new()
-        .rule("You know seven ways to hold a discussion and recommend the one that fits a question.")
+        .rule("You know ways to hold a discussion and recommend the one that fits a question.")
         .question(clip(question, QUESTION_CHARS))
         .text(format!("The methods:\n{}", methods.join("\n")))
-        .text(
-            "Answer with JSON alone: {\"primary\": {\"method\": \"…\", \"confidence\": 0-100, \"reason\": \
-             \"one sentence\"}, \"alternatives\": [the same, at most three]}. Do not answer the question.",
-        );
+        .text(FORM);
     Ask { stream: false, ..prompt.ask() }
 }
 
@@ -162,13 +164,15 @@ mod tests {
             });
             assert_eq!(got, want, "{text}");
         }
-        let plain = r#"{"primary":{"method":"delphi","confidence":95,"reason":"r"},"alternatives":[{"method":"standard"}]}"#;
+        let plain = r#"{"primary":{"method":"delphi","confidence":95,"reason":"r"},
+            "alternatives":[{"method":"standard"}]}"#;
         check(plain, Some(("delphi", 95, 1)));
         check(&format!("```json\n{plain}\n```"), Some(("delphi", 95, 1)));
         check(&format!("Sure {{thing}}! {plain} Hope that helps."), Some(("delphi", 95, 1)));
         check(r#"{"primary":{"method":"DELPHI","confidence":"high"}}"#, Some(("delphi", 50, 0)));
         check(
-            r#"{"primary":{"method":"oxford","confidence":999},"alternatives":[{"method":"duel"},7]}"#,
+            r#"{"primary":{"method":"oxford","confidence":999},
+                "alternatives":[{"method":"duel"},7]}"#,
             Some(("oxford", 50, 0)),
         );
         check(r#"{"primary":{"method":"duel"}}"#, None);

@@ -82,7 +82,8 @@ impl Wanted {
         let ids = params.model_ids(2)?;
         let options = params.object("options")?;
         let method = options.method()?;
-        let option = |name: &'static str| options.get(name).map(|value| (options.name(name), value));
+        let option =
+            |name: &'static str| options.get(name).map(|value| (options.name(name), value));
         let turns = option("max_turns").map(|(name, value)| turns(&name, value)).transpose()?;
         let mode = option("synthesizer_mode").map(|(name, value)| synthesizer(&name, value));
         let synthesizer = mode.transpose()?;
@@ -95,10 +96,14 @@ impl Wanted {
     fn request(self, backend: &Backend) -> Result<Request> {
         let (config, memory) = (backend.config(), &backend.memory);
         self.method.check_seats(self.ids.len())?;
-        let lineup =
-            lineup::resolve(&models::whole_ids(backend, &self.ids), config, Some(&backend.found()))?;
+        let lineup = lineup::resolve(
+            &models::whole_ids(backend, &self.ids),
+            config,
+            Some(&backend.found()),
+        )?;
         let own_turns = || turns("max_turns", &memory.setting("max_turns")?).ok();
-        let own_mode = || synthesizer("synthesizer_mode", &memory.setting("synthesizer_mode")?).ok();
+        let own_mode =
+            || synthesizer("synthesizer_mode", &memory.setting("synthesizer_mode")?).ok();
         Ok(Request {
             question: self.question,
             context: vec![],

@@ -1,5 +1,5 @@
-//! How a frontend leaves: its end of the stream is watched, since what it asked before that is still
-//! answered, but a discussion is not held to its end for nobody.
+//! How a frontend leaves. Its end of the stream is watched: what it asked before is still answered,
+//! but a discussion is not held to its end for nobody.
 
 use std::io;
 use std::pin::Pin;

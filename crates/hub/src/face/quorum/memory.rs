@@ -73,8 +73,8 @@ impl Memory {
         settings::language(&self.setting("response_language")?)
     }
 
-    /// Checks and merges settings: unknown ones are ignored, null clears one, and where one is wrong
-    /// nothing is saved.
+    /// Checks and merges settings: unknown ones are ignored, null clears one, and where one is
+    /// wrong nothing is saved.
     pub async fn save_settings(&self, params: Params) -> Result<()> {
         let patch = settings::patch(params.map)?;
         settings::merge(&mut self.kept().settings, &patch);

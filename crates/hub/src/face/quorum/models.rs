@@ -39,7 +39,7 @@ pub(super) fn providers(backend: &Backend) -> Vec<String> {
     groups.map(|group| group.provider).collect()
 }
 
-/// All models by provider. Waits for nobody: what is still being looked for comes with a later call.
+/// All models by provider. Waits for nobody: what is still looked for comes with a later call.
 pub(super) async fn list(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
     let groups = groups(backend).into_iter();
     let shown = groups.filter(|it| !it.entries.is_empty() || ALWAYS.contains(&&*it.provider));
@@ -50,9 +50,8 @@ pub(super) async fn list(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
 impl Group {
     fn shown(self) -> (String, Value) {
         let provider = self.provider;
-        let entry = |it: Entry| {
-            json!({"id": it.id, "provider": &provider, "display_name": it.display})
-        };
+        let entry =
+            |it: Entry| json!({"id": it.id, "provider": &provider, "display_name": it.display});
         let entries = self.entries.into_iter().map(entry).collect();
         (provider, Value::Array(entries))
     }
@@ -104,8 +103,8 @@ fn group(provider: &FoundProvider, taken: &mut HashSet<String>) -> Group {
     Group { provider: endpoint.id.clone(), entries }
 }
 
-/// The person's own list, else what the provider lists, else, where there is a key for it, its usual
-/// models: nobody may have answered yet.
+/// The person's own list, else what the provider lists, else its usual models where there is a key
+/// for it: it may not have answered yet.
 fn models(provider: &FoundProvider) -> Vec<(String, Option<String>)> {
     let (own, endpoint) = (&provider.configured.models, &provider.configured.endpoint);
     if !own.is_empty() {

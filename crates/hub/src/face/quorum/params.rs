@@ -234,7 +234,7 @@ mod tests {
     fn ids_have_a_shape() {
         #[track_caller]
         fn check(id: Value, want: &str) {
-            let got = model_id("model_id", &id).map_or_else(|fault| fault.message, |id| id);
+            let got = model_id("model_id", &id).unwrap_or_else(|fault| fault.message);
             assert_eq!(got, want);
         }
         check("gpt-5.1".into(), "gpt-5.1");

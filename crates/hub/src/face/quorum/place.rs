@@ -80,9 +80,10 @@ impl Place {
         }
     }
 
-    /// Waits until the one who holds the place has left, where there is one who `may` be waited for.
+    /// Waits until whoever holds the place has left, where that one `may` be waited for.
     async fn left(&self, may: impl Fn(&Holder) -> bool) {
-        let told = self.state().holder.as_ref().filter(|it| may(it)).map(|it| it.is_told.subscribe());
+        let told =
+            self.state().holder.as_ref().filter(|it| may(it)).map(|it| it.is_told.subscribe());
         if let Some(mut told) = told {
             // An error means that it has left.
             let _ = told.wait_for(|is_told| *is_told).await;

@@ -2,15 +2,15 @@
 
 use super::Backend;
 use super::params::{MODELS_MAX, Params, model_ids, must_be, wrong};
+use althing_assembly::Method;
 use althing_assembly::event::Roles;
 use althing_assembly::methods::Casting;
-use althing_assembly::Method;
 use althing_jsonrpc::{Cx, Value};
 use althing_stdx::Result;
 use serde_json::{Map, json};
 
-/// Who has which role when nobody chooses; null for methods without roles, and for too few models to
-/// fill them.
+/// Who has which role when nobody chooses; null for methods without roles, and where there are too
+/// few models to fill them.
 pub(super) async fn get(_: &Backend, _: Cx, params: Params) -> Result<Value> {
     let method = params.method()?;
     let nobody = json!({"assignments": null});

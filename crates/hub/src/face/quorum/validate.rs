@@ -59,3 +59,32 @@ fn name_of(fault: &Fault, max: Duration) -> String {
         _ => fault.message.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_have_short_names() {
+        #[track_caller]
+        fn check(fault: Fault, want: &str) {
+            assert_eq!(name_of(&fault, LOCAL_MAX), want, "{fault:?}");
+        }
+        let asked = |kind, status| Fault::new(kind, "said at length").status(status);
+        check(asked(Kind::NoCredit, 402), "Insufficient credits");
+        check(asked(Kind::UnknownModel, 404), "Model not found");
+        check(asked(Kind::NotFound, 404), "Model not found");
+        check(asked(Kind::BadKey, 401), "Invalid API key");
+        check(asked(Kind::RateLimited, 429), "Rate limited");
+        check(asked(Kind::TimedOut, 504), "Timeout (60.0s)");
+        check(asked(Kind::Overloaded, 503), "said at length");
+        check(Fault::new(Kind::UnknownModel, "no such model is found"), "Model not found");
+        let unset = "OpenAI has no key: set OPENAI_API_KEY";
+        check(Fault::new(Kind::BadKey, unset), unset);
+        let nowhere = "Custom server is not configured: set CUSTOM_BASE_URL";
+        check(Fault::new(Kind::NotFound, nowhere), nowhere);
+        let exact = "é".repeat(60);
+        check(Fault::new(Kind::Network, &exact), &exact);
+        check(Fault::new(Kind::Network, format!("{exact}!")), &format!("{exact}..."));
+    }
+}

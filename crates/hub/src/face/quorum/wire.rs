@@ -1,10 +1,10 @@
 //! Events as frontends know them. It renames; the only thing it holds back is what came out of its
 //! order: speeches made at the same time go out in the order of the models.
 
-use althing_assembly::{Method, measure};
 use althing_assembly::event::{
     Ending, Failure, Level, Outcome, Parts, Said, Speech, Sureness, Synthesis, Turn, What,
 };
+use althing_assembly::{Method, measure};
 use althing_stdx::text::clip;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -1,1 +1,98 @@
+//! Frontends that leave without a word, do not read, or ask for what does not end.
 
+use super::kit::{Client, Machine};
+use crate::store::Standing;
+use serde_json::json;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Requests of a frontend that does not read: their answers are many gigabytes.
+const REQUESTS: usize = 100_000;
+
+async fn standing(machine: &Machine) -> Standing {
+    machine.store.run("last").await.unwrap().standing
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_hangs_does_not_keep_us() {
+    let machine = Machine::new().voice("ada", "~");
+    let mut client = machine.connect();
+    client.request("validate_model", json!({"model_id": "demo:ada"})).await;
+    client.close().await;
+    assert_eq!(client.rest().await, Vec::<String>::new());
+    assert!(machine.stage.calls()[0].dropped());
+}
+
+/// A frontend that asks for ever and never reads.
+async fn flood(machine: &Machine) -> Client {
+    let mut client = machine.connect();
+    client.call("add_to_input_history", json!({"input": "x".repeat(50_000)})).await;
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"get_input_history"}"#;
+    let flood = async {
+        for _ in 0..REQUESTS {
+            client.write(format!("{request}\n")).await;
+        }
+    };
+    // Past what the pipe and the backend hold, nothing is taken.
+    assert!(timeout(Duration::from_secs(60), flood).await.is_err());
+    client
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frontend_that_never_reads_does_not_keep_us() {
+    let machine = Machine::new();
+    flood(&machine).await.gone().await;
+    let mut client = flood(&machine).await;
+    client.stop();
+    client.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frontend_that_breaks_off_leaves_a_saved_discussion() {
+    for turn in ["thesis", "~"] {
+        let machine = Machine::new().voice("ada", turn);
+        let mut client = machine.connect();
+        let options = json!({"method": "socratic"});
+        let params =
+            json!({"question": "Why?", "model_ids": ["demo:ada", "demo:bob"], "options": options});
+        client.request("run_discussion", params).await;
+        while client.read_within(Duration::from_secs(1)).await.is_some() {}
+        assert_eq!(standing(&machine).await, Standing::Running);
+        client.gone().await;
+        assert_eq!(standing(&machine).await, Standing::Cancelled);
+        let run = machine.runs().resume("last", None, false).await.unwrap();
+        run.control.cancel();
+        run.ending().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_discussion_that_nobody_waited_for_is_cancelled_in_order() {
+    let machine = Machine::new();
+    let mut client = machine.connect();
+    let params = json!({"question": "Why?", "model_ids": ["demo:ada", "demo:bob"]});
+    client.request("run_discussion", params).await;
+    client.close().await;
+    let lines = client.rest().await;
+    let [.., event, answer] = &lines[..] else { panic!("{lines:?}") };
+    assert!(event.contains(r#""method":"discussion_cancelled""#), "{event}");
+    assert_eq!(answer, r#"{"jsonrpc":"2.0","id":1,"result":{"status":"completed"}}"#);
+    assert_eq!(standing(&machine).await, Standing::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_that_cannot_be_written_is_a_fault_of_ours() {
+    let machine = Machine::on_disk().env("QUORUM_PAUSE_TIMEOUT", "0");
+    let mut client = machine.connect();
+    client.call("get_config", json!({})).await;
+    let db = rusqlite::Connection::open(machine.database()).unwrap();
+    db.execute("DROP TABLE events", []).unwrap();
+    let (events, answer) = client.run(&["demo:ada", "demo:bob"], json!({})).await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    let (name, params) = events.last().unwrap();
+    assert_eq!(name, "discussion_error");
+    assert_eq!(params["error"], answer["error"]["message"]);
+    // And there is room for the next.
+    let (_, answer) = client.run(&["demo:ada", "demo:bob"], json!({})).await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+}

@@ -7,8 +7,8 @@ use crate::store::Store;
 use althing_assembly::demo::{PREFIX, Pace};
 use althing_chat::Model;
 use althing_gateway::Gateway;
+use althing_stdx::Fault;
 use althing_stdx::fault::CODES;
-use althing_stdx::{Fault, Kind};
 use althing_testkit::{Scripted, Stage, Step};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -32,6 +32,10 @@ const GONE_MAX: Duration = Duration::from_secs(1);
 /// Real time after which a clock that was held stands still no longer: the test has failed.
 const STILL_MAX: Duration = Duration::from_secs(30);
 
+/// Voices that follow a script. Each takes a moment longer than the one before, so that it is known
+/// who is done first.
+const CAST: [&str; 4] = ["ada", "bob", "cy", "dee"];
+
 /// A key that is none.
 pub const KEY: &str = "sk-proj-abcdefghijklmnop-1234";
 
@@ -49,7 +53,8 @@ impl Machine {
     pub fn new() -> Machine {
         let home = tempfile::tempdir().unwrap();
         let (store, stage) = (Store::in_memory().unwrap(), Stage::default());
-        Machine { home, store, stage, env: BTreeMap::new(), voices: HashMap::new() }
+        let voices = CAST.map(|name| (name.to_string(), vec![])).into_iter().collect();
+        Machine { home, store, stage, env: BTreeMap::new(), voices }
     }
 
     /// As `new`, with a store on disk.
@@ -84,8 +89,7 @@ impl Machine {
 
     pub fn config(&self) -> Config {
         let home = self.home.path().to_path_buf();
-        let mut config =
-            Config::load(&World { env: self.env.clone(), cwd: home.clone(), home });
+        let mut config = Config::load(&World { env: self.env.clone(), cwd: home.clone(), home });
         // Servers that are only looked for are somebody else's.
         config.endpoints.retain(|configured| configured.explicit);
         config
@@ -125,15 +129,17 @@ impl Machine {
 }
 
 fn scripted(id: &str, name: &str, turns: &[String]) -> Scripted {
+    let moment = 1 + CAST.iter().position(|known| *known == name).unwrap_or(CAST.len()) as u64;
     let (name, turns) = (name.to_string(), turns.to_vec());
-    Scripted::from_fn(id, move |_, nth| match turns.get(nth) {
-        Some(turn) => steps(turn),
-        None => vec![Step::SayText(format!("{name} {}", nth + 1))],
+    Scripted::from_fn(id, move |_, nth| {
+        let default = format!("{name} {}", nth + 1);
+        let turn = steps(turns.get(nth).unwrap_or(&default));
+        [vec![Step::WaitMs(moment)], turn].concat()
     })
 }
 
-/// What a voice does in a turn: `~` hangs, `-` says nothing, `!kind text` fails, `+5s` before any of
-/// these waits, all else is said.
+/// What a voice does in a turn: `~` hangs, `-` says nothing, `!kind text` fails, all else is said;
+/// `+5s` before any of these waits.
 fn steps(turn: &str) -> Vec<Step> {
     if let Some((wait, rest)) = turn.strip_prefix('+').and_then(|turn| turn.split_once("s ")) {
         return [vec![Step::Wait(wait.parse().unwrap())], steps(rest)].concat();
@@ -147,6 +153,14 @@ fn steps(turn: &str) -> Vec<Step> {
         "-" => vec![],
         text => vec![Step::SayText(text.replace("\\n", "\n"))],
     }
+}
+
+/// An event: its name and its parameters.
+pub type Event = (String, Value);
+
+/// The parameters of the events called `name`.
+pub fn named<'a>(events: &'a [Event], name: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event.0 == name).map(|event| &event.1).collect()
 }
 
 /// A frontend.
@@ -168,8 +182,8 @@ impl Client {
         self.read_within(FOR_EVER).await.expect("a line, or the end")
     }
 
-    /// The next line, if it comes within `max`. On a paused clock a millisecond is until nobody has
-    /// anything left to do.
+    /// The next line, if it comes within `max`. On a paused clock that is until nobody has anything
+    /// left to do.
     pub async fn read_within(&mut self, max: Duration) -> Option<Option<String>> {
         let mut line = String::new();
         let read = timeout(max, self.reader.read_line(&mut line)).await.ok()?;
@@ -187,13 +201,36 @@ impl Client {
 
     /// Calls a method that sends no events; its result or its error.
     pub async fn call(&mut self, method: &str, params: Value) -> Value {
-        self.last_id += 1;
-        let id = self.last_id;
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let mut answer = self.say(request.to_string()).await;
+        let id = self.request(method, params).await;
+        let line = self.read().await.expect("an answer");
+        let mut answer: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(answer["id"], id, "{answer}");
         let outcome = if answer["error"].is_null() { "result" } else { "error" };
         answer[outcome].take()
+    }
+
+    /// Holds a discussion to its end: its events and its answer.
+    pub async fn run(&mut self, ids: &[&str], options: Value) -> (Vec<Event>, Value) {
+        let params = json!({"question": "Why?", "model_ids": ids, "options": options});
+        self.request("run_discussion", params).await;
+        let mut events = Vec::new();
+        loop {
+            let line = self.read().await.expect("an event or the answer");
+            let mut message: Value = serde_json::from_str(&line).unwrap();
+            match message["method"].as_str() {
+                Some(name) => events.push((name.to_string(), message["params"].take())),
+                None => return (events, message),
+            }
+        }
+    }
+
+    /// Sends a request and waits for nothing.
+    pub async fn request(&mut self, method: &str, params: Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.write(format!("{request}\n")).await;
+        id
     }
 
     /// Closes the frontend's end.
@@ -205,17 +242,35 @@ impl Client {
         self.stop.take().unwrap().send(()).unwrap();
     }
 
-    /// Everything that still comes; the backend is gone in time.
+    /// Breaks off in both directions; the backend ends in time.
+    pub async fn gone(mut self) {
+        let (nowhere, _) = duplex(1);
+        let (reader, writer) = split(nowhere);
+        (self.reader, self.writer) = (BufReader::new(reader), writer);
+        self.ended().await;
+    }
+
+    /// Everything that still comes; the backend ends in time.
     pub async fn rest(&mut self) -> Vec<String> {
-        let began = Instant::now();
-        let mut lines = Vec::new();
+        let (began, mut lines) = (Instant::now(), Vec::new());
         while let Some(line) = self.read().await {
             lines.push(line);
         }
-        (&mut self.serving).await.unwrap();
+        self.ended().await;
         assert!(began.elapsed() < GONE_MAX, "{:?}", began.elapsed());
         lines
     }
+
+    /// The backend ends in time, read or not.
+    pub async fn ended(&mut self) {
+        timeout(GONE_MAX, &mut self.serving).await.expect("it ends in time").unwrap();
+    }
+}
+
+/// An address where nobody listens.
+pub fn nowhere() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
 }
 
 /// Holds a paused clock still, for a test that talks to real sockets. Without it the clock runs
@@ -229,11 +284,6 @@ impl Still {
         tokio::task::spawn_blocking(move || receiver.recv_timeout(STILL_MAX));
         Still(sender)
     }
-}
-
-/// The code of a kind.
-pub fn code(kind: Kind) -> i32 {
-    kind.codes().jsonrpc
 }
 
 #[test]

@@ -1,1 +1,165 @@
+//! Lists of models, and whether one answers: against servers of the test's own.
 
+use super::kit::{Client, KEY, Machine, Still, named};
+use althing_testkit::upstream::Route;
+use althing_testkit::{Options, Upstream};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// Calls until what is looked for in the background is there.
+const CALLS_MAX: usize = 100_000;
+
+async fn list(client: &mut Client) -> Value {
+    client.call("list_models", json!({})).await["models"].take()
+}
+
+/// The list once it has `provider`.
+async fn list_with(client: &mut Client, provider: &str) -> Value {
+    for _ in 0..CALLS_MAX {
+        let models = list(client).await;
+        if !models[provider].is_null() {
+            return models;
+        }
+    }
+    panic!("{provider} is never found");
+}
+
+/// `provider: id (display), …` for each provider, in the order of the wire.
+fn shown(models: &Value) -> Vec<String> {
+    let entry = |provider: &str, entry: &Value| {
+        assert_eq!(entry["provider"], provider);
+        assert_eq!(entry.as_object().unwrap().len(), 3);
+        let text = |name: &str| entry[name].as_str().unwrap().to_string();
+        format!("{} ({})", text("id"), text("display_name"))
+    };
+    let group = |(provider, entries): (&String, &Value)| {
+        let entries = entries.as_array().unwrap().iter().map(|it| entry(provider, it));
+        format!("{provider}: {}", entries.collect::<Vec<_>>().join(", "))
+    };
+    models.as_object().unwrap().iter().map(group).collect()
+}
+
+/// Every list is taken and never sent.
+fn black_hole() -> Options {
+    Options::default().mishap(|seen| matches!(seen.route, Route::List(_)).then_some("hang"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_well_known_come_first_and_ollama_last() {
+    let _still = Still::hold();
+    let models = ["llama3.2:1b", "nomic-embed-text", "gpt-5.1"];
+    let upstream = Upstream::start(Options::default().models(models));
+    let (url, v1) = (upstream.url(), format!("{}/v1", upstream.url()));
+    let machine = Machine::new()
+        .env("OLLAMA_BASE_URL", &url)
+        .env("LMSTUDIO_BASE_URL", &v1)
+        .env("CUSTOM_BASE_URL", &v1)
+        .env("CUSTOM_MODELS", "own-1|Mine, gpt-5.1")
+        .env("XAI_API_KEY", KEY)
+        .env("XAI_BASE_URL", &v1)
+        .env("XAI_MODELS", "grok-4-2025-01-31")
+        .env("OPENAI_API_KEY", "sk-...")
+        .env("GOOGLE_API_KEY", "");
+    let mut client = machine.connect();
+    let found = list_with(&mut client, "ollama").await;
+    let want = [
+        "openai: ",
+        "anthropic: ",
+        "google: ",
+        "xai: grok-4-2025-01-31 (Grok 4)",
+        "lmstudio: llama3.2:1b (Llama3.2 1b), gpt-5.1 (GPT 5.1)",
+        "custom: own-1 (Mine), custom:gpt-5.1 (GPT 5.1)",
+        "ollama: ollama:llama3.2:1b (Llama3.2 1b), ollama:gpt-5.1 (GPT 5.1)",
+    ];
+    assert_eq!(shown(&found), want);
+    let providers = json!(["xai", "lmstudio", "custom", "ollama"]);
+    assert_eq!(client.call("initialize", json!({})).await["providers"], providers);
+    assert_eq!(client.call("get_config", json!({})).await["available_providers"], providers);
+
+    // What is listed is what is asked, wherever else the same name is.
+    for (id, provider) in [("gpt-5.1", "lm-studio"), ("custom:gpt-5.1", "custom")] {
+        let answer = client.call("validate_model", json!({"model_id": id})).await;
+        assert_eq!(answer, json!({"valid": true, "error": null}), "{id} {provider}");
+    }
+    drop(client);
+
+    // The next start knows it before anybody has answered.
+    drop(upstream);
+    let mut client = machine.connect();
+    assert_eq!(shown(&list(&mut client).await), want);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_delays_nothing() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(black_hole());
+    let v1 = format!("{}/v1", upstream.url());
+    let machine = Machine::new()
+        .env("OLLAMA_BASE_URL", &upstream.url())
+        .env("OPENAI_API_KEY", KEY)
+        .env("OPENAI_BASE_URL", &v1)
+        .env("QUORUM_PAUSE_TIMEOUT", "0");
+    let start = Instant::now();
+    let mut client = machine.connect();
+    let models = list(&mut client).await;
+    // Before anybody has answered: the usual models of a provider with a key.
+    assert!(models["openai"].as_array().unwrap().iter().any(|model| model["id"] == "gpt-5.1"));
+    assert_eq!(models.as_object().unwrap().len(), 4);
+
+    // A provider's model is taken at its word.
+    let (events, answer) = client.run(&["ollama:any", "openai:new"], json!({"max_turns": 1})).await;
+    assert_eq!(answer["result"], json!({"status": "completed"}));
+    assert_eq!(named(&events, "synthesis")[0]["synthesizer_model"], "ollama:any");
+    assert_eq!(start.elapsed().as_secs(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_ends_the_calls() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default());
+    let v1 = format!("{}/v1", upstream.url());
+    let machine = Machine::new().env("CUSTOM_BASE_URL", &v1).env("CUSTOM_MODELS", "hang,stall");
+    let mut client = machine.connect();
+    let params = json!({"question": "Why?", "model_ids": ["hang", "stall"]});
+    client.request("run_discussion", params).await;
+    upstream.wait_for(|_| upstream.count("hang") + upstream.count("stall") == 2).await;
+    client.request("cancel_discussion", json!({})).await;
+    upstream.wait_for(|seen| seen.iter().filter(|it| it.aborted()).count() == 2).await;
+    let mut names = Vec::new();
+    for _ in 0..4 {
+        let line: Value = serde_json::from_str(&client.read().await.unwrap()).unwrap();
+        names.push(line["method"].as_str().map_or(line["result"].to_string(), String::from));
+    }
+    let completed = json!({"status": "completed"}).to_string();
+    let requested = json!({"status": "cancellation_requested"}).to_string();
+    assert_eq!(names, ["phase_start", "discussion_cancelled", &completed, &requested]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_hangs_is_not_waited_for() {
+    let machine = Machine::new().voice("ada", "~");
+    let mut client = machine.connect();
+    let answer = client.call("validate_model", json!({"model_id": "demo:ada"})).await;
+    assert_eq!(answer, json!({"valid": false, "error": "Timeout (30.0s)"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_answers_is_remembered_until_it_does_not() {
+    let machine = Machine::new().voice("ada", "Hello.").voice("ada", "!overloaded Too busy.");
+    let mut client = machine.connect();
+    let validated =
+        async |client: &mut Client| client.call("list_models", json!({})).await["validated"].take();
+    for id in ["demo:bob", "demo:ada"] {
+        let answer = client.call("validate_model", json!({"model_id": id})).await;
+        assert_eq!(answer, json!({"valid": true, "error": null}));
+    }
+    assert_eq!(validated(&mut client).await, json!(["demo:bob", "demo:ada"]));
+    assert_eq!(validated(&mut machine.connect()).await, json!(["demo:bob", "demo:ada"]));
+    let answer = client.call("validate_model", json!({"model_id": "demo:ada"})).await;
+    assert_eq!(answer, json!({"valid": false, "error": "Too busy."}));
+    assert_eq!(validated(&mut client).await, json!(["demo:bob"]));
+    let answer = client.call("validate_model", json!({"model_id": "nobody"})).await;
+    assert_eq!(answer, json!({"valid": false, "error": "Model not found"}));
+    assert_eq!(validated(&mut client).await, json!(["demo:bob"]));
+    assert_eq!(validated(&mut machine.connect()).await, json!(["demo:bob"]));
+}

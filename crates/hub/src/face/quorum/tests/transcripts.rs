@@ -4,14 +4,16 @@
 //! |---|---|
 //! | `env NAME=value` | the environment |
 //! | `@ada text` | a turn of the voice `demo:ada`; see `kit::steps` |
-//! | `> 1 method {…}` | a request, its id and its parameters; lines in a row are sent at once |
+//! | `> 1 method {…}` | a request: id (`-`: none), parameters; lines in a row are sent at once |
 //! | `--> …` | a line as it is |
 //! | `wait 5s` | time passes |
 //! | `eof`, `stop`, `restart` | the frontend leaves, the backend is told to end, a new one begins |
 //! | `history` | the runs that are kept, the latest first |
 //! | `resume` | the latest run goes on to its end, as from the command line |
 //! | `calls` | who was called since, and how that ended |
-//! | `< 1 {…}`, `< 1 -32602 text`, `< event {…}`, `<-- …` | what comes; events without their discussion's id, which is checked |
+//! | `< 1 {…}`, `< 1 -32602 text` | an answer |
+//! | `< event {…}` | an event without its discussion's id, which is checked |
+//! | `<-- …` | a line as it is |
 //! | `= …` | what is found |
 //!
 //! `UPDATE_EXPECT=1` writes what comes into the files.
@@ -25,8 +27,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Until nobody has anything left to do.
-const IDLE: Duration = Duration::from_millis(1);
+/// Until nobody has anything left to do: longer than a voice takes without being told to wait.
+const IDLE: Duration = Duration::from_millis(50);
 
 macro_rules! transcripts {
     ($($name:ident),* $(,)?) => {
@@ -47,8 +49,40 @@ macro_rules! transcripts {
 }
 
 transcripts! {
-    start,
+    advocate,
+    advocate_roles,
+    brainstorm,
+    cancel_call,
+    cancel_pause,
+    delphi,
+    delphi_settled,
+    envelope,
+    failed,
+    failed_synthesis,
+    failed_talk,
+    history,
+    hung,
+    hung_critique,
+    leave_asked,
+    leave_call,
+    leave_pause,
+    leave_stop,
+    notifications,
+    order,
+    oxford,
+    oxford_roles,
+    pause_default,
+    pauses,
+    resume_early,
+    roles,
+    settings,
+    settings_used,
+    socratic,
     standard,
+    standard_defaults,
+    start,
+    too_few,
+    tradeoff,
 }
 
 fn folder() -> PathBuf {
@@ -62,8 +96,9 @@ async fn play(name: &str) {
     let lines: Vec<&str> = text.lines().filter(|line| !is_output(line)).collect();
     for (at, line) in lines.iter().enumerate() {
         writeln!(player.heard, "{line}").unwrap();
-        // Requests in a row are one piece.
-        let more = lines.get(at + 1).is_some_and(|next| is_request(line) && is_request(next));
+        // Requests in a row are one piece, the end of the stream included.
+        let is_next = |next: &&str| is_request(next) || *next == "eof";
+        let more = is_request(line) && lines.get(at + 1).is_some_and(is_next);
         player.step(line, more).await;
     }
     player.end().await;
@@ -91,13 +126,17 @@ struct Player {
     /// Seconds when a line last came.
     clock: u64,
     discussion: String,
+    /// Whether the next event is another discussion's.
+    is_over: bool,
+    /// Lines of the stage's log that are noted.
     calls: usize,
 }
 
 impl Player {
     fn new(text: &str) -> Player {
         let machine = text.lines().fold(Machine::new(), |machine, line| {
-            if let Some((name, value)) = line.strip_prefix("env ").and_then(|it| it.split_once('=')) {
+            if let Some((name, value)) = line.strip_prefix("env ").and_then(|it| it.split_once('='))
+            {
                 machine.env(name, value)
             } else if let Some((name, turn)) =
                 line.strip_prefix('@').and_then(|it| it.split_once(' '))
@@ -107,9 +146,16 @@ impl Player {
                 machine
             }
         });
-        let (start, heard) = (Instant::now(), String::new());
-        let discussion = String::new();
-        Player { machine, client: None, heard, start, clock: 0, discussion, calls: 0 }
+        Player {
+            machine,
+            client: None,
+            heard: String::new(),
+            start: Instant::now(),
+            clock: 0,
+            discussion: String::new(),
+            is_over: true,
+            calls: 0,
+        }
     }
 
     async fn step(&mut self, line: &str, more: bool) {
@@ -119,7 +165,7 @@ impl Player {
             "-->" => self.send(rest, more).await,
             "wait" => {
                 let seconds = rest.strip_suffix('s').and_then(|it| it.parse().ok()).unwrap();
-                self.listen(Duration::from_secs(seconds)).await;
+                self.wait(seconds).await;
             }
             "eof" => {
                 self.client().close().await;
@@ -143,17 +189,21 @@ impl Player {
     async fn send(&mut self, line: &str, more: bool) {
         self.client().write(format!("{line}\n")).await;
         if !more {
-            self.listen(IDLE).await;
+            self.listen().await;
         }
     }
 
-    /// Notes what comes until nothing has come for `max`, or for a second `max` has passed.
-    async fn listen(&mut self, max: Duration) {
-        let until = Instant::now() + max;
-        while let Some(line) = {
-            let left = if max == IDLE { IDLE } else { until - Instant::now() };
-            self.client().read_within(left).await
-        } {
+    /// Notes what comes until nothing more does.
+    async fn listen(&mut self) {
+        while let Some(line) = self.client().read_within(IDLE).await {
+            self.note(&line.expect("the connection is not over"));
+        }
+    }
+
+    /// Notes what comes in so many seconds.
+    async fn wait(&mut self, seconds: u64) {
+        let until = Instant::now() + Duration::from_secs(seconds);
+        while let Some(line) = self.client().read_within(until - Instant::now()).await {
             self.note(&line.expect("the connection is not over"));
         }
     }
@@ -212,18 +262,18 @@ impl Player {
         Some(format!("< {} {}", message["method"].as_str()?, message["params"]))
     }
 
-    /// Takes the discussion's id out of an event: a new one with each first phase, the same until
-    /// the next.
+    /// Takes the discussion's id out of an event: the same from its first to its last.
     fn check_discussion(&mut self, event: &mut Value) {
-        let is_first = event["method"] == "phase_start" && event["params"]["phase"] == 1;
         let params = event["params"].as_object_mut().unwrap();
         let id = params.shift_remove("discussion_id").unwrap().as_str().unwrap().to_string();
-        if is_first {
+        check_uuid(&id);
+        if self.is_over {
             assert_ne!(id, self.discussion);
-            check_uuid(&id);
             self.discussion.clone_from(&id);
         }
         assert_eq!(id, self.discussion);
+        let last = ["discussion_complete", "discussion_cancelled", "discussion_error"];
+        self.is_over = last.contains(&event["method"].as_str().unwrap());
     }
 
     async fn history(&mut self) {
@@ -244,12 +294,12 @@ impl Player {
 
     fn calls(&mut self) {
         let log = self.machine.stage.log();
-        let lines: Vec<&str> = log.lines().skip(self.calls).collect();
+        let lines = log.lines().skip(self.calls).filter_map(|line| Some(line.split_once("ms ")?.1));
+        // Calls of one phase begin in any order.
+        let mut lines: Vec<&str> = lines.collect();
+        lines.sort_unstable();
         self.calls += lines.len();
-        for line in lines {
-            let (_, what) = line.split_once("ms ").unwrap();
-            self.tell(what);
-        }
+        lines.iter().for_each(|line| self.tell(line));
     }
 
     fn tell(&mut self, what: &str) {
