@@ -140,14 +140,21 @@ fn position(
              it",
         )
         .label("CONFIDENCE", brief::CONFIDENCE);
-    let parse = |text: &str| {
-        let [position, confidence] = parse::sections(text, ["POSITION", "CONFIDENCE"]);
-        Parts::Position {
-            position: position.unwrap_or_else(|| parse::before(text, &["CONFIDENCE"]).to_string()),
-            confidence: confidence.and_then(|text| parse::confidence(&text)),
-        }
-    };
-    Cue { speech: Speech::Position, parse: Box::new(parse), ..Cue::message(None, prompt) }
+    Cue { speech: Speech::Position, parse: Box::new(read_position), ..Cue::message(None, prompt) }
+}
+
+fn read_position(text: &str) -> Parts {
+    let [position, confidence] = parse::sections(text, ["POSITION", "CONFIDENCE"]);
+    Parts::Position {
+        position: position.unwrap_or_else(|| unlabelled(text)),
+        confidence: confidence.and_then(|text| parse::confidence(&text)),
+    }
+}
+
+/// A position without its label: what stands before the confidence, or all there is.
+fn unlabelled(text: &str) -> String {
+    let before = parse::before(text, &["CONFIDENCE"]);
+    if before.is_empty() { text.to_string() } else { before.to_string() }
 }
 
 fn synthesis(floor: &Floor, answers: &[Spoken], talk: &[Spoken], positions: &[Spoken]) -> Prompt {
@@ -167,4 +174,25 @@ fn synthesis(floor: &Floor, answers: &[Spoken], talk: &[Spoken], positions: &[Sp
              they part.",
         );
     Form::COMMON.ask(prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_as_models_write_them() {
+        #[track_caller]
+        fn check(text: &str, position: &str, score: Option<u8>) {
+            let Parts::Position { position: got, confidence } = read_position(text) else {
+                panic!("not a position");
+            };
+            assert_eq!((got.as_str(), confidence.map(|it| it.score)), (position, score));
+        }
+        check("POSITION: Go.\nCONFIDENCE: HIGH 80", "Go.", Some(80));
+        check("**Confidence:** low\n**Position:** Stay.", "Stay.", Some(30));
+        check("Just go.\n\nCONFIDENCE: MEDIUM", "Just go.", Some(60));
+        check("Just go.", "Just go.", None);
+        check("CONFIDENCE: 40", "CONFIDENCE: 40", Some(40));
+    }
 }
