@@ -20,6 +20,7 @@ enum End {
 const ENDS: [End; 4] = [End::Leaves, End::Signal("TERM"), End::Signal("INT"), End::StopsReading];
 
 fn end(mut backend: Backend, how: End) {
+    println!("{how:?}");
     let done = match how {
         End::Leaves => backend.leave(),
         End::Signal(name) => {
@@ -39,7 +40,9 @@ fn end(mut backend: Backend, how: End) {
 fn idle() {
     for how in ENDS {
         let home = Home::new();
-        let backend = Backend::start(&home);
+        let mut backend = Backend::start(&home);
+        // It says that it is ready before it listens for signals, and there is nothing to save yet.
+        backend.call("get_config", json!({}));
         assert_eq!(home.running().len(), 1);
         end(backend, how);
         home.is_left();
