@@ -67,8 +67,8 @@ fn serve() -> Result<()> {
     done
 }
 
-/// The person's store. Where it cannot be opened, one that ends with us: a frontend whose backend is
-/// gone stays blank for ever.
+/// The person's store. Where it cannot be opened, one that ends with us: a frontend whose backend
+/// is gone stays blank for ever.
 fn open(config: &Config) -> Result<Store> {
     Store::open(&config.database()).or_else(|fault| {
         tell(format!("nothing of this session is kept: {}", fault.message));

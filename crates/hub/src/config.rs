@@ -21,7 +21,7 @@ pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use file::{TEMPLATE, init};
 pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
-pub use settings::language;
+pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
 pub use world::World;
 

@@ -48,6 +48,8 @@ pub struct RunLog {
 struct Events {
     all: Vec<Event>,
     queued: usize,
+    /// Turns that have begun and not ended.
+    open: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +71,7 @@ impl RunLog {
             run: lease.run().to_string(),
             store,
             clock: Arc::new(now_ms),
-            events: Mutex::new(Events { queued: events.len(), all: events }),
+            events: Mutex::new(Events { queued: events.len(), all: events, open: 0 }),
             head: watch::Sender::new(head),
             loss: Loss::default(),
             lease: Mutex::new(Some(lease)),
@@ -123,17 +125,15 @@ impl RunLog {
     }
 
     async fn save(&self, what: What) -> Result<()> {
-        let haste = Haste::of(&what);
-        self.put(what)?;
-        match haste {
+        match self.put(what)? {
             Haste::Held if !self.is_due() => Ok(()),
             Haste::Held | Haste::Queued => self.queue().await.map(drop),
             Haste::Waited => self.queue().await?.wait().await,
         }
     }
 
-    /// Numbers an event and shows it to the readers.
-    fn put(&self, what: What) -> Result<()> {
+    /// Numbers an event and shows it to the readers; how soon it is to be saved.
+    fn put(&self, what: What) -> Result<Haste> {
         let mut events = self.events();
         if let Some(fault) = self.loss.get() {
             return Err(fault.clone());
@@ -142,8 +142,10 @@ impl RunLog {
             return Err(Fault::internal(format!("run {}: it is over", self.run)));
         }
         if events.all.len() >= EVENTS_MAX && is_passing(&what) {
-            return Ok(());
+            return Ok(Haste::Held);
         }
+        events.count(&what);
+        let haste = Haste::of(&what, events.open);
         // A clock set back must not put an event before its cause.
         let at_ms = events.all.last().map_or(0, |last| last.at_ms).max((self.clock)());
         let is_end = matches!(what, What::RunEnded { .. });
@@ -152,7 +154,7 @@ impl RunLog {
         self.head.send_modify(|head| {
             *head = Head { events: seq + 1, is_over: head.is_over || is_end };
         });
-        Ok(())
+        Ok(haste)
     }
 
     /// Whether held events have waited long enough for something to be saved with.
@@ -198,15 +200,26 @@ enum Haste {
     Waited,
 }
 
+impl Events {
+    fn count(&mut self, what: &What) {
+        match what {
+            What::TurnStarted(_) => self.open += 1,
+            What::TurnEnded { .. } => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
 impl Haste {
-    fn of(what: &What) -> Haste {
+    /// `open`: turns that are still to end.
+    fn of(what: &What, open: usize) -> Haste {
         match what {
             What::RunStarted(_)
             | What::RunResumed { .. }
             | What::TurnStarted(_)
             | What::PauseStarted { .. }
             | What::RunEnded { .. } => Haste::Waited,
-            What::TurnEnded { by, .. } if by.parallel => Haste::Queued,
+            What::TurnEnded { .. } if open > 0 => Haste::Queued,
             What::PhaseStarted { .. }
             | What::PhaseEnded { .. }
             | What::PauseEnded { .. }

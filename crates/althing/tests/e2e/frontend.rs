@@ -7,9 +7,13 @@ use crate::harness::{Home, on_path, peers, unless_missing};
 use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use terminal::Terminal;
 
 const PHASES: [&str; 4] = ["Structured Critique", "Discussion", "Final Positions", "Synthesis"];
+/// How long a model takes. The frontend forgets a pause that begins before it has read the answer
+/// to its last `resume_discussion`, and it reads as slowly as it draws.
+const LATENCY: Duration = Duration::from_millis(300);
 /// The models think about it for ever.
 const ENDLESS: &str = "Is snow wet?";
 
@@ -41,7 +45,8 @@ fn says(seen: &Seen) -> String {
 fn the_terminal_frontend_of_quorum() {
     let Some(program) = frontend() else { return };
     let is_endless = |seen: &Seen| seen.prompt().contains(ENDLESS).then_some("hang");
-    let upstream = Upstream::start(Options::default().text(says).mishap(is_endless));
+    let options = Options::default().latency(LATENCY).text(says).mishap(is_endless);
+    let upstream = Upstream::start(options);
     let home = Home::with(&upstream).set("OPENAI_MODELS", "alpha,beta,gamma");
     let terminal = start(&home, &program);
     terminal.settles_on("› Type /models to select models...");

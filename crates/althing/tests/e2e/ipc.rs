@@ -1,5 +1,5 @@
-//! The backend of Quorum frontends as a process: how it starts, how it ends, what it keeps, and what
-//! a bad client cannot do to it. What it says is tested where it is said.
+//! The backend of Quorum frontends as a process: how it starts, how it ends, what it keeps, and
+//! what a bad client cannot do to it. What it says is tested where it is said.
 
 mod abuse;
 mod backend;

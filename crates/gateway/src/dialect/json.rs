@@ -12,6 +12,14 @@ pub(super) fn count<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D
     Ok(number.filter(|number| *number >= 0.0).map(|number| number as u64))
 }
 
+/// The function a model asks for, or a piece of it.
+#[derive(serde::Deserialize)]
+pub(super) struct Function<'a> {
+    pub name: Option<String>,
+    #[serde(borrow)]
+    pub arguments: Option<&'a RawValue>,
+}
+
 /// Text of an answer: a string, or a list of typed parts in which thoughts stand apart (Mistral).
 /// Anything else is no text.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Ollama's own API: JSON lines, whole tool calls, counts on the last line.
 
-use super::json::{Words, arguments_object, arguments_text, count, decimal, tool_name};
+use super::json::{Function, Words, arguments_object, arguments_text, count, decimal, tool_name};
 use super::openai::tool;
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::think::Think;
@@ -111,13 +111,6 @@ struct Call<'a> {
     id: Option<String>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Function<'a> {
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
 }
 
 #[derive(Default)]

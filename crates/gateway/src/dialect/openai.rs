@@ -1,7 +1,7 @@
 //! OpenAI chat completions, as api.openai.com and the many servers that copy it speak it.
 
 use super::calls::Calls;
-use super::json::{Words, arguments_text, count, decimal};
+use super::json::{Function, Words, arguments_text, count, decimal};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::think::Think;
 use super::{Dialect, Listed, Request, refusal};
@@ -123,13 +123,6 @@ struct CallPiece<'a> {
     id: Option<String>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Function<'a> {
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
 }
 
 /// Groq's own place for the counts.

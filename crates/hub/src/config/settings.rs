@@ -153,8 +153,8 @@ fn method(text: &str) -> Result<String, String> {
     })
 }
 
-/// Quorum's language codes, as prompts write them.
-const LANGUAGES: &[(&str, &str)] = &[
+/// The languages that have a code: code, and name as prompts write it.
+pub const LANGUAGES: &[(&str, &str)] = &[
     ("en", "English"),
     ("sv", "Swedish"),
     ("de", "German"),

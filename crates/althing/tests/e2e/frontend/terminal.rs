@@ -32,8 +32,8 @@ fn tmux(socket: &Path) -> Command {
 }
 
 impl Terminal {
-    /// Runs a command line for a shell in the environment and the folder of `tmux`. When it is over,
-    /// `ended` and its exit code stay on the screen.
+    /// Runs a command line for a shell in the environment and the folder of `tmux`. When it is
+    /// over, `ended` and its exit code stay on the screen.
     pub fn start(mut tmux: Command, socket: PathBuf, line: &str) -> Terminal {
         let line = format!("{line}; printf '\\nended %s\\n' $?; read wait");
         tmux.arg("-S").arg(&socket).args(["-f", "/dev/null", "new-session", "-d"]).args(SIZE);

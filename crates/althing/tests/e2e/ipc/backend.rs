@@ -8,7 +8,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The wait for one line. A run of a few models takes milliseconds.
@@ -23,7 +22,6 @@ pub struct Backend {
     input: Option<ChildStdin>,
     /// As many as it says: a client that reads.
     lines: Receiver<std::io::Result<String>>,
-    reader: Option<JoinHandle<()>>,
     /// Read while something else was waited for.
     unheard: VecDeque<Value>,
     errors: PathBuf,
@@ -61,24 +59,32 @@ impl Backend {
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
         let (lines, unheard) = (channel().1, VecDeque::new());
-        (Backend { child, input, lines, reader: None, unheard, errors, requests: 0 }, output)
+        (Backend { child, input, lines, unheard, errors, requests: 0 }, output)
     }
 
     /// Begins to read what it says.
     pub fn read(&mut self, output: ChildStdout) {
         let (sender, lines) = channel();
-        self.reader = Some(std::thread::spawn(move || {
+        std::thread::spawn(move || {
             let mut lines = BufReader::new(output).lines();
             while lines.next().is_some_and(|line| sender.send(line).is_ok()) {}
-        }));
+        });
         self.lines = lines;
     }
 
-    /// Closes its output. The reader notices with the next line, so one is asked for.
+    /// Closes its output and asks on until it notices. The reader closes with the next line, and a
+    /// process that another test is just starting may hold our end a moment longer.
     pub fn stop_reading(&mut self) {
         self.lines = channel().1;
-        self.ask("get_config", json!({}));
-        self.reader.take().unwrap().join().unwrap();
+        for _ in 0..EXIT_MAX.as_millis() / POLL.as_millis() {
+            let request = json!({"jsonrpc": "2.0", "id": "x", "method": "get_config"});
+            // An error means that it has ended.
+            if writeln!(self.input.as_mut().unwrap(), "{request}").is_err() {
+                return;
+            }
+            really_wait(POLL);
+        }
+        panic!("it did not notice that nobody reads");
     }
 
     pub fn write(&mut self, bytes: &[u8]) {

@@ -29,7 +29,6 @@ fn end(mut backend: Backend, how: End) {
         }
         End::StopsReading => {
             backend.stop_reading();
-            backend.ask("get_config", json!({}));
             backend.end()
         }
     };

@@ -1,6 +1,7 @@
 //! The settings of a person, one row each.
 
 use super::MODELS_KEPT;
+use crate::config::LANGUAGES;
 use crate::face::quorum::discussion::synthesizer;
 use crate::face::quorum::params::{method_name, model_ids, one_of, turns};
 use althing_stdx::Result;
@@ -24,16 +25,6 @@ const SETTINGS: &[Setting] = &[
         name: "response_language",
         check: |name, value| one_of(name, value, LANGUAGES.iter().copied()).map(drop),
     },
-];
-
-/// Languages a frontend may choose: code and name.
-const LANGUAGES: &[(&str, &str)] = &[
-    ("en", "English"),
-    ("sv", "Swedish"),
-    ("de", "German"),
-    ("fr", "French"),
-    ("es", "Spanish"),
-    ("it", "Italian"),
 ];
 
 /// What a frontend is told where nothing is set.
