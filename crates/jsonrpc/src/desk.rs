@@ -27,7 +27,10 @@ const TURN_FRAMES: usize = 256;
 pub(crate) struct Desk<'a, H> {
     handler: &'a H,
     peer: &'a Peer,
-    running: FuturesUnordered<BoxFuture<'a, ()>>,
+    /// Each gives back how many bytes it held.
+    running: FuturesUnordered<BoxFuture<'a, usize>>,
+    /// Bytes of the parameters of all that is at work.
+    bytes: usize,
 }
 
 /// A request, or a notification if it has no id.
@@ -39,7 +42,7 @@ struct Request {
 
 impl<'a, H: Handler> Desk<'a, H> {
     pub(crate) fn new(handler: &'a H, peer: &'a Peer) -> Desk<'a, H> {
-        Desk { handler, peer, running: FuturesUnordered::new() }
+        Desk { handler, peer, running: FuturesUnordered::new(), bytes: 0 }
     }
 
     /// Reads and serves until the stream ends. Reading waits for no handler; with
@@ -82,7 +85,7 @@ impl<'a, H: Handler> Desk<'a, H> {
             let has_hands = !pauses || !self.is_busy();
             select! {
                 biased;
-                Some(()) = self.running.next() => {}
+                Some(bytes) = self.running.next() => self.bytes -= bytes,
                 () = outbox.room(), if !has_room => {}
                 frame = inbox.next(), if has_room && has_hands => return frame,
             }
@@ -91,11 +94,15 @@ impl<'a, H: Handler> Desk<'a, H> {
 
     /// Serves what was asked before the stream ended.
     pub(crate) async fn finish(&mut self) {
-        while let Some(()) = self.running.next().await {}
+        while let Some(bytes) = self.running.next().await {
+            self.bytes -= bytes;
+        }
     }
 
     fn is_busy(&self) -> bool {
-        self.running.len() >= self.peer.shared().options.limits.requests_max.max(1)
+        let limits = &self.peer.shared().options.limits;
+        let is_full = self.running.len() >= limits.requests_max.max(1);
+        is_full || self.bytes >= limits.requests_bytes_max.max(1)
     }
 
     fn take(&mut self, frame: Frame) -> Result<(), Ended> {
@@ -137,7 +144,10 @@ impl<'a, H: Handler> Desk<'a, H> {
 
     fn start(&mut self, request: Request) -> Result<(), Ended> {
         if !self.is_busy() {
-            self.running.push(serve(self.handler, self.peer, request).boxed());
+            let bytes = request.params.get().len();
+            self.bytes += bytes;
+            let work = serve(self.handler, self.peer, request).map(move |()| bytes);
+            self.running.push(work.boxed());
             return Ok(());
         }
         let busy = format!("Busy: {} requests are at work already", self.running.len());

@@ -43,14 +43,17 @@ impl Options {
 }
 
 const OUTBOX_BYTES_MAX: usize = 8 << 20;
+const REQUESTS_BYTES_MAX: usize = 8 << 20;
 
 /// How much of everything. The length of a frame is a matter of its framing.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Requests and notifications of the other side at work at a time, at least one. Together with
-    /// the length of a frame this bounds the memory they take; `WhenFull` says what happens to the
-    /// next.
+    /// Requests and notifications of the other side at work at a time, at least one; `WhenFull` says
+    /// what happens to the next.
     pub requests_max: usize,
+    /// Bytes of their parameters together; what happens beyond is the same. One request alone may
+    /// have more, as much as its framing lets through.
+    pub requests_bytes_max: usize,
     /// Calls of ours that wait for answers. One more is `CallError::TooMany`.
     pub calls_max: usize,
     /// Bytes that wait to be written. Beyond them calls, notifications and answers wait for room;
@@ -65,6 +68,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             requests_max: 1024,
+            requests_bytes_max: REQUESTS_BYTES_MAX,
             calls_max: 1024,
             outbox_bytes_max: OUTBOX_BYTES_MAX,
             flush_max: Duration::from_secs(1),

@@ -54,6 +54,20 @@ async fn too_many_requests_make_the_reader_pause() {
     }
 }
 
+/// A few long requests count like many short ones, and their room comes back.
+#[tokio::test(start_paused = true)]
+async fn long_requests_make_the_reader_pause_too() {
+    let mut options = options(WhenFull::StopReading, 1000, 1000);
+    options.limits.requests_bytes_max = 1000;
+    let mut bench = bench(Ndjson::default(), options);
+    bench.to.ask(1, "wait", json!(["x".repeat(1000)])).await;
+    bench.to.ask(2, "echo", json!([])).await;
+    assert!(timeout(LONG, bench.from.next()).await.is_err(), "the second was read");
+    bench.probe.gate.notify_one();
+    assert_eq!(bench.from.next().await, answer(1, "waited"));
+    assert_eq!(bench.from.next().await, answer(2, json!([])));
+}
+
 /// Answers, errors and frames that cannot be read: none of them fills the memory, and none is lost.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_reads_is_no_longer_read() {
