@@ -7,7 +7,7 @@ use crate::TASKS;
 const HOMES: &[&str] = &["/home/", "/Users/"];
 const ANYBODY: &[&str] = &["user", "you"];
 /// Folders that exist on one machine only.
-const ONE_MACHINE: &[&str] = &["/root/", "/work/"];
+const ONE_MACHINE: &[&str] = &["/root/"];
 
 /// The one place that Cargo.lock may say a crate comes from: its own default.
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
