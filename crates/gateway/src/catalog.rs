@@ -1,7 +1,8 @@
 //! Which models an endpoint has, and what people call them.
 
+use crate::access::{self, Wanted};
 use crate::dialect::Listed;
-use crate::exchange::{accept, outgoing, read, scrub};
+use crate::exchange::{read, scrub};
 use crate::http::Http;
 use crate::{Endpoint, is_chat_model};
 use althing_stdx::{Fault, Kind, Result};
@@ -23,10 +24,9 @@ pub(crate) async fn list(http: &Http, endpoint: &Endpoint, wait: Duration) -> Re
 
 async fn fetch(http: &Http, endpoint: &Endpoint) -> Result<Vec<Listed>> {
     let dialect = endpoint.provider.dialect;
-    let headers: Vec<_> =
-        dialect.list_headers.iter().map(|(name, value)| (*name, value.to_string())).collect();
-    let request = outgoing(endpoint, dialect.list_path, &headers, None)?;
-    let incoming = accept(endpoint, http.send(request).await?).await?;
+    let headers = dialect.list_headers.iter().map(|(name, value)| (*name, value.to_string()));
+    let (path, headers) = (dialect.list_path.to_string(), headers.collect());
+    let incoming = access::open(http, endpoint, &Wanted { path, headers, body: None }).await?;
     match read(incoming.body, LIST_BYTES_MAX).await {
         (_, Err(fault)) => Err(fault),
         (body, Ok(true)) => (dialect.read_list)(&body),

@@ -24,7 +24,7 @@ pub(crate) fn outgoing(
     let url = url(endpoint, path)?;
     let mut all = HeaderMap::new();
     all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    for (name, value) in headers {
+    for (name, value) in endpoint.headers.iter().chain(headers) {
         let value = HeaderValue::from_str(value).map_err(Fault::internal)?;
         all.insert(HeaderName::from_static(name), value);
     }

@@ -1,23 +1,30 @@
 //! The one door to the network: providers as rows, dialects as pure functions, and around them a
 //! pooled client, deadlines, retries, lanes and prices.
 
+pub mod access;
 mod call;
 pub mod catalog;
 pub mod dialect;
+pub mod embed;
 mod exchange;
 mod framing;
 mod http;
 mod lane;
+pub mod login;
+pub mod pass;
 pub mod price;
 pub mod providers;
 mod retry;
+pub mod route;
 #[cfg(test)]
 mod tests;
 
+pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use price::Price;
 pub use providers::{PROVIDERS, Provider, family, is_chat_model, provider};
+pub use route::Target;
 
 use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
@@ -41,6 +48,10 @@ pub struct Endpoint {
     pub key: Option<Secret>,
     /// Calls at once; 1 where a server runs its models one after another.
     pub parallel: usize,
+    /// Who knows the address and the key where these change: a login, a runner on this machine.
+    pub access: Option<Arc<dyn Access>>,
+    /// Headers of every request besides those of the dialect.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 impl Endpoint {
@@ -169,13 +180,14 @@ impl HttpModel {
         let dialect = self.endpoint.provider.dialect;
         let request = (dialect.write)(&self.name, ask);
         let body = Bytes::from(serde_json::to_vec(&request.body).map_err(Fault::internal)?);
-        let endpoint = &self.endpoint;
-        let outgoing = exchange::outgoing(endpoint, &request.path, &request.headers, Some(body))?;
-        let (http, endpoint, streamed) = (self.http.clone(), endpoint.clone(), ask.stream);
+        let request =
+            access::Wanted { path: request.path, headers: request.headers, body: Some(body) };
+        let (request, streamed) = (Arc::new(request), ask.stream);
+        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
         Ok(Box::new(move || {
-            let (http, endpoint, outgoing) = (http.clone(), endpoint.clone(), outgoing.clone());
+            let (http, endpoint, request) = (http.clone(), endpoint.clone(), request.clone());
             Box::pin(async move {
-                let incoming = exchange::accept(&endpoint, http.send(outgoing).await?).await?;
+                let incoming = access::open(&http, &endpoint, &request).await?;
                 Ok(Opened { body: incoming.body, reader: (dialect.reader)(streamed) })
             })
         }))

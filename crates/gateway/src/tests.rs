@@ -23,6 +23,8 @@ fn endpoint(name: &str, origin: &str) -> Arc<Endpoint> {
         base_url: format!("{origin}{path}"),
         key: Some(Secret::new(KEY)),
         parallel: provider.parallel,
+        access: None,
+        headers: vec![],
     })
 }
 

@@ -1,11 +1,15 @@
 //! What the other crates do not know of each other: configuration, store, runs, and how they come
 //! together.
 
+pub mod book;
 pub mod config;
 pub mod discover;
 pub mod export;
 pub mod face;
 pub mod lineup;
+pub mod local;
 pub mod log;
 pub mod runs;
+pub mod secrets;
+pub mod service;
 pub mod store;

@@ -60,6 +60,8 @@ async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
         base_url: url,
         key: Some(althing_stdx::redact::Secret::new("sk-test-0123456789abcdef")),
         parallel: 16,
+        access: None,
+        headers: vec![],
     };
     let bare_model = Gateway::new(Limits::default()).model(&Arc::new(endpoint), "ada");
     let runs_of = Runs { config: config.clone(), store, gateway, pace: Pace { word_ms: 0 } };

@@ -156,6 +156,8 @@ impl<'a> Reader<'a, '_> {
             base_url,
             key: key.0,
             parallel: parallel.value,
+            access: None,
+            headers: vec![],
         };
         Some(Configured {
             endpoint: Arc::new(endpoint),

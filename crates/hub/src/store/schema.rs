@@ -5,7 +5,8 @@ use althing_stdx::Fault;
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Steps from one format of the file to the next; `user_version` says how many were taken.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE runs (
         id            TEXT PRIMARY KEY,
         started_at_ms INTEGER NOT NULL,
@@ -31,7 +32,48 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (run, seq)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-"];
+",
+    "
+    CREATE TABLE providers (
+        id            TEXT PRIMARY KEY,
+        name          TEXT NOT NULL,
+        kind          INTEGER NOT NULL,
+        row           TEXT NOT NULL,
+        base_url      TEXT,
+        local_path    TEXT,
+        enabled       INTEGER NOT NULL DEFAULT 1,
+        checked_at_ms INTEGER,
+        added_at_ms   INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE models (
+        provider     TEXT NOT NULL,
+        model        TEXT NOT NULL,
+        display      TEXT,
+        enabled      INTEGER NOT NULL DEFAULT 1,
+        listed_at_ms INTEGER,
+        PRIMARY KEY (provider, model)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE routes (
+        alias    TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        provider TEXT NOT NULL,
+        model    TEXT NOT NULL,
+        PRIMARY KEY (alias, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE minutes (
+        minute     INTEGER NOT NULL,
+        provider   TEXT NOT NULL,
+        model      TEXT NOT NULL,
+        requests   INTEGER NOT NULL,
+        failed     INTEGER NOT NULL,
+        prompt     INTEGER NOT NULL,
+        completion INTEGER NOT NULL,
+        cost_usd   REAL NOT NULL,
+        unpriced   INTEGER NOT NULL,
+        PRIMARY KEY (minute, provider, model)
+    ) STRICT, WITHOUT ROWID;
+",
+];
 
 /// Brings the file up to the format this program knows.
 pub(super) fn migrate(db: &mut Connection, place: &Place) -> Result<(), Trouble> {

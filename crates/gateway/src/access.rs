@@ -1,0 +1,89 @@
+//! Addresses and keys that change: a token that expires, a runner that has to be started first.
+//! Everything else about a call stays as it is.
+
+use crate::Endpoint;
+use crate::exchange::{accept, outgoing};
+use crate::http::{Http, Incoming};
+use althing_stdx::redact::Secret;
+use althing_stdx::{Kind, Result};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Who knows where an endpoint is right now, and what opens it.
+pub trait Access: Send + Sync + Debug {
+    /// What to call with. `refused` is a grant that the provider just turned down: a new one is
+    /// wanted then, once.
+    fn grant<'a>(&'a self, refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>>;
+}
+
+/// What to call with now. What is none stays as the endpoint has it.
+#[derive(Debug, Clone, Default)]
+pub struct Grant {
+    pub base_url: Option<String>,
+    pub key: Option<Secret>,
+    /// Headers in the place of the endpoint's own.
+    pub headers: Option<Vec<(&'static str, String)>>,
+    /// Held until the answer is over: a runner is not put away under a call.
+    pub hold: Option<Hold>,
+}
+
+/// Something that lives as long as the call that has it.
+#[derive(Clone)]
+pub struct Hold(pub Arc<dyn Any + Send + Sync>);
+
+impl Debug for Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hold")
+    }
+}
+
+/// A request before it is known where it goes.
+pub(crate) struct Wanted {
+    pub path: String,
+    pub headers: Vec<(&'static str, String)>,
+    /// None: a GET.
+    pub body: Option<Bytes>,
+}
+
+/// Sends a request and lets a success through. A key that was refused is renewed once where it can
+/// be.
+pub(crate) async fn open(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming> {
+    let Some(access) = &endpoint.access else { return once(http, endpoint, wanted).await };
+    let grant = access.grant(None).await?;
+    match once(http, &opened(endpoint, &grant), wanted).await {
+        Err(fault) if fault.kind == Kind::BadKey => {
+            let grant = access.grant(Some(&grant)).await?;
+            once(http, &opened(endpoint, &grant), wanted).await.map(|it| held(it, grant))
+        }
+        done => done.map(|it| held(it, grant)),
+    }
+}
+
+async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming> {
+    let request = outgoing(endpoint, &wanted.path, &wanted.headers, wanted.body.clone())?;
+    accept(endpoint, http.send(request).await?).await
+}
+
+/// The endpoint as the grant has it.
+pub(crate) fn opened(endpoint: &Endpoint, grant: &Grant) -> Endpoint {
+    let Endpoint { base_url, key, headers, .. } = endpoint;
+    Endpoint {
+        base_url: grant.base_url.as_ref().unwrap_or(base_url).clone(),
+        key: grant.key.as_ref().or(key.as_ref()).cloned(),
+        headers: grant.headers.as_ref().unwrap_or(headers).clone(),
+        access: None,
+        ..endpoint.clone()
+    }
+}
+
+fn held(mut incoming: Incoming, grant: Grant) -> Incoming {
+    if let Some(hold) = grant.hold {
+        let body = incoming.body;
+        incoming.body = body.inspect(move |_| _ = &hold).boxed();
+    }
+    incoming
+}

@@ -1,0 +1,1 @@
+//! Texts as vectors, where a provider has them.

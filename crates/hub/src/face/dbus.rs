@@ -1,0 +1,1 @@
+//! The capability service on the session bus.

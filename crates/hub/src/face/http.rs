@@ -1,0 +1,1 @@
+//! The capability service over HTTP, as OpenAI's and Anthropic's clients speak it.

@@ -1,0 +1,1 @@
+//! Models in files on this machine: a supervised runner process per file.

@@ -1,0 +1,1 @@
+//! Keys at rest: one encrypted file whose key lies elsewhere.

@@ -1,0 +1,58 @@
+//! The capability service: one place where providers, models, routes, completions, streams,
+//! metrics and connections come together. Faces call these functions and translate.
+
+pub mod changes;
+pub mod chat;
+pub mod connections;
+pub mod metrics;
+pub mod models;
+pub mod providers;
+pub mod routes;
+pub mod streams;
+pub mod words;
+
+use crate::book::Library;
+use crate::config::World;
+use crate::store::Store;
+use althing_gateway::Gateway;
+use althing_stdx::Result;
+use changes::Changes;
+use connections::Connections;
+use metrics::Metrics;
+use std::sync::Arc;
+use streams::Streams;
+
+/// The service. One per process, shared by its faces.
+pub struct Service {
+    pub library: Arc<Library>,
+    pub store: Store,
+    pub gateway: Gateway,
+    pub metrics: Arc<Metrics>,
+    pub connections: Arc<Connections>,
+    pub streams: Streams,
+    pub changes: Changes,
+}
+
+impl Service {
+    /// Opens the person's store, secrets and configuration.
+    pub async fn open(world: World) -> Result<Arc<Service>> {
+        let library = Library::open(world).await?;
+        let (store, gateway) = (library.store().clone(), library.gateway().clone());
+        let metrics = Arc::new(Metrics::open(store.clone()).await?);
+        let changes = Changes::default();
+        Ok(Arc::new(Service {
+            metrics,
+            connections: Arc::new(Connections::new(changes.clone())),
+            streams: Streams::default(),
+            changes,
+            library,
+            store,
+            gateway,
+        }))
+    }
+
+    /// Writes what is still in memory. Calls under way have been dropped before.
+    pub async fn close(&self) -> Result<()> {
+        self.metrics.flush().await
+    }
+}
