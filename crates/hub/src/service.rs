@@ -4,6 +4,7 @@
 pub mod changes;
 pub mod chat;
 pub mod connections;
+pub mod discuss;
 pub mod metrics;
 pub mod models;
 pub mod providers;
