@@ -13,8 +13,11 @@ use crate::step::{Run, spawn};
 const SYSTEM: &[(&str, &str)] = &[("npm", "npm"), ("tmux", "tmux")];
 
 /// One row per peer: what `peers/<name>` asks for is installed at `<target>/peers/<name>`.
-const PEERS: &[(&str, &[Part])] =
-    &[("litellm", &[Part::Python(&[])]), ("quorum", &[Part::Python(UNPACKED), Part::Node])];
+const PEERS: &[(&str, &[Part])] = &[
+    ("litellm", &[Part::Python(&[])]),
+    ("quorum", &[Part::Python(UNPACKED), Part::Node]),
+    ("mcp", &[Part::Python(&[])]),
+];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.
 const UNPACKED: &[&str] = &["--no-deps", "--ignore-requires-python", "--target", "unpacked"];

@@ -15,7 +15,7 @@ pub async fn connections(action: Connections) -> Result<()> {
     };
     match action {
         Connections::List { json } => {
-            let all = client.list_connections().await?;
+            let all = client.connections().await?;
             print(&if json { all.iter().map(line).collect() } else { shown(&all) })
         }
         Connections::Close { connection } => {

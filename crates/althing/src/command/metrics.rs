@@ -45,7 +45,7 @@ async fn look(reach: &Reach, since: Duration) -> Result<(i64, Vec<Snapshot>)> {
     let now = now_ms();
     let start = now - since.as_millis() as i64;
     let minutes = match reach {
-        Reach::There(client) => client.metrics_range(start, now + 1).await?,
+        Reach::There(client) => client.range(start, now + 1).await?,
         Reach::Here(service) => service.metrics.range(start, now + 1).await?,
     };
     Ok((start, minutes))

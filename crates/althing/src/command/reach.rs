@@ -1,7 +1,7 @@
 //! The service, wherever it is: a running one over D-Bus, else this process on the same store.
 
 use super::Desk;
-use althing_hub::face::dbus::client::Client;
+use althing_hub::face::dbus::{BusAddress, Client};
 use althing_hub::service::Service;
 use althing_stdx::Result;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) use ask_service;
 impl Desk {
     /// Finds the service. Nothing is started for it.
     pub(super) async fn reach(&self) -> Result<Reach> {
-        match Client::connect().await? {
+        match Client::connect(&BusAddress::session(&self.world)).await? {
             Some(client) => Ok(Reach::There(client)),
             None => Ok(Reach::Here(Service::open(self.world.clone()).await?)),
         }

@@ -10,5 +10,6 @@ mod harness;
 mod ipc;
 mod kill;
 mod litellm;
+mod mcp;
 mod person;
 mod resume;
