@@ -4,6 +4,8 @@
 pub mod changes;
 pub mod chat;
 pub mod connections;
+pub mod locals;
+pub mod logins;
 pub mod metrics;
 pub mod models;
 pub mod providers;
