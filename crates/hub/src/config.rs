@@ -12,6 +12,7 @@ pub(crate) mod nearest;
 mod providers;
 mod settings;
 mod source;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -23,6 +24,7 @@ pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
+pub(crate) use stored::base_url;
 pub use world::World;
 
 use althing_gateway::Limits;
