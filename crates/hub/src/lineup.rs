@@ -14,8 +14,7 @@ use crate::discover::{Found, display_of};
 use althing_assembly::demo;
 use althing_assembly::event::SeatInfo;
 use althing_assembly::methods::SEATS_MAX;
-use althing_gateway::price::{Price, price};
-use althing_gateway::{Endpoint, Target, split_effort};
+use althing_gateway::{Endpoint, Price, Prices, Target, split_effort};
 use althing_stdx::{Fault, Result};
 use std::sync::Arc;
 
@@ -45,7 +44,12 @@ pub struct Sitting {
 
 impl Sitting {
     /// `model` at `endpoint`, called `display` where somebody gave it a name.
-    fn new(endpoint: &Arc<Endpoint>, model: &str, display: Option<&str>) -> Sitting {
+    fn new(
+        prices: &Prices,
+        endpoint: &Arc<Endpoint>,
+        model: &str,
+        display: Option<&str>,
+    ) -> Sitting {
         let (bare, effort) = split_effort(model);
         let name = display_of(bare, display);
         Sitting {
@@ -54,13 +58,13 @@ impl Sitting {
             name: effort.map_or(name.clone(), |effort| format!("{name} ({effort})")),
             stance: None,
             demo: false,
-            price: price(endpoint.provider.name, model),
+            price: prices.price(&endpoint.id, endpoint.provider.name, model),
         }
     }
 
     /// Whoever of `targets` answers, under the alias's own name.
-    fn alias(alias: &str, targets: Vec<Target>) -> Sitting {
-        let price = targets.iter().map(|it| price(it.endpoint.provider.name, &it.model));
+    fn alias(prices: &Prices, alias: &str, targets: Vec<Target>) -> Sitting {
+        let price = targets.iter().map(|it| price_of(prices, it));
         Sitting {
             id: alias.into(),
             name: alias.into(),
@@ -106,6 +110,11 @@ impl Lineup {
         // There are fewer seats than numbers.
         std::iter::once(name.to_string()).chain(numbered).find(is_free).unwrap_or_default()
     }
+}
+
+/// What `target` costs, where it is known.
+pub(crate) fn price_of(prices: &Prices, target: &Target) -> Option<Price> {
+    prices.price(&target.endpoint.id, target.endpoint.provider.name, &target.model)
 }
 
 /// What a call costs at most, whichever of two answers it.

@@ -28,7 +28,7 @@ const PREFIXES: &[(&str, &str)] = &[
 
 /// The seat that `name` means.
 pub(super) fn seat(name: &str, book: &Book, found: &Found) -> Result<Sitting> {
-    if let Some(seat) = known(name, book).or_else(|| listed(name, found)) {
+    if let Some(seat) = known(name, book).or_else(|| listed(name, book, found)) {
         return seat.and_then(|seat| allowed(seat, book));
     }
     let (bare, _) = split_effort(name);
@@ -43,7 +43,7 @@ pub(super) fn seat(name: &str, book: &Book, found: &Found) -> Result<Sitting> {
 
 /// Whether `name` is understood without asking any provider.
 pub(super) fn is_known(name: &str, book: &Book) -> bool {
-    known(name, book).or_else(|| listed(name, book.found())).is_some()
+    known(name, book).or_else(|| listed(name, book, book.found())).is_some()
 }
 
 /// What `name` means as far as routes and configuration tell; none where only the providers know.
@@ -61,6 +61,7 @@ fn known(name: &str, book: &Book) -> Option<Result<Sitting>> {
     if let Some((id, model)) = name.split_once(':').filter(|(_, model)| !model.is_empty()) {
         if let Some(configured) = config.endpoint(id) {
             return Some(Ok(Sitting::new(
+                &config.prices,
                 &configured.endpoint,
                 model,
                 own_name(configured, model),
@@ -81,7 +82,7 @@ fn known(name: &str, book: &Book) -> Option<Result<Sitting>> {
 /// none of their own.
 fn alias(name: &str, book: &Book) -> Option<Result<Sitting>> {
     if let Some(targets) = book.behind(name) {
-        return Some(targets.map(|targets| Sitting::alias(name, targets)));
+        return Some(targets.map(|targets| Sitting::alias(&book.config.prices, name, targets)));
     }
     let (bare, effort) = split_effort(name);
     let targets = book.behind(bare).filter(|_| effort.is_some())?;
@@ -91,7 +92,10 @@ fn alias(name: &str, book: &Book) -> Option<Result<Sitting>> {
         }
         target
     };
-    Some(targets.map(|all| Sitting::alias(name, all.into_iter().map(with_effort).collect())))
+    Some(targets.map(|all| {
+        let all = all.into_iter().map(with_effort).collect();
+        Sitting::alias(&book.config.prices, name, all)
+    }))
 }
 
 /// At whoever makes the model: the row's own server and those that were added. Where their lists
@@ -108,7 +112,7 @@ fn native(name: &str, book: &Book) -> Option<Result<Sitting>> {
     let have: Vec<&Configured> = all.iter().filter(has).copied().collect();
     match if have.is_empty() { all } else { have }.as_slice() {
         [] => None,
-        [one] => Some(Ok(Sitting::new(&one.endpoint, name, None))),
+        [one] => Some(Ok(Sitting::new(&book.config.prices, &one.endpoint, name, None))),
         several => {
             let ids = several.iter().map(|it| format!("{}:{name}", it.endpoint.id));
             Some(Err(ambiguous(name, &ids.collect::<Vec<_>>())))
@@ -116,7 +120,7 @@ fn native(name: &str, book: &Book) -> Option<Result<Sitting>> {
     }
 }
 
-/// A seat whose model may be used. Of an alias only such targets are left.
+/// A seat whose model may be used; of an alias only such targets are left by now.
 fn allowed(seat: Sitting, book: &Book) -> Result<Sitting> {
     let off = seat.targets.iter().find(|it| !book.is_enabled(&it.endpoint.id, &it.model));
     match off {
@@ -158,7 +162,8 @@ fn in_own_lists(name: &str, book: &Book) -> Option<Sitting> {
         };
         let entry = by_id.or_else(by_display)?;
         let model = with_effort(&entry.id, effort);
-        let seat = Sitting::new(&it.endpoint, &model, entry.display.as_deref());
+        let display = entry.display.as_deref();
+        let seat = Sitting::new(&book.config.prices, &it.endpoint, &model, display);
         Some((seat, book.is_enabled(&it.endpoint.id, &entry.id)))
     };
     let seats: Vec<_> = book.config.endpoints.iter().filter_map(of_one).collect();
@@ -186,7 +191,7 @@ fn begins(name: &str, start: &str) -> bool {
 }
 
 /// By id or shown name in what the providers list; several providers are too many.
-fn listed(name: &str, found: &Found) -> Option<Result<Sitting>> {
+fn listed(name: &str, book: &Book, found: &Found) -> Option<Result<Sitting>> {
     let (bare, effort) = split_effort(name);
     let latest = format!("{bare}:latest");
     let by_id = |model: &str| model == bare || model == latest;
@@ -199,7 +204,7 @@ fn listed(name: &str, found: &Found) -> Option<Result<Sitting>> {
         [(provider, it)] => {
             let model = with_effort(&it.model, effort);
             let endpoint = &provider.configured.endpoint;
-            Some(Ok(Sitting::new(endpoint, &model, Some(&it.display))))
+            Some(Ok(Sitting::new(&book.config.prices, endpoint, &model, Some(&it.display))))
         }
         several => {
             let ids: Vec<String> = several.iter().map(|(_, it)| it.id.clone()).collect();

@@ -1,12 +1,12 @@
 //! A voice whose calls are counted, however they end.
 
 use crate::book::Library;
-use crate::lineup::Sitting;
+use crate::lineup::{Sitting, price_of};
 use crate::service::metrics::{Metrics, Sample};
 use althing_assembly::demo::{self, Pace};
 use althing_chat::{Ask, Delta, Model, Speaking, Usage};
 use althing_gateway::route::Answered;
-use althing_gateway::{Price, Routed, Target, price};
+use althing_gateway::{Price, Prices, Routed, Target};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::StreamExt;
 use futures_util::stream::Stream;
@@ -36,11 +36,11 @@ struct Who {
 }
 
 impl Who {
-    fn of(target: &Target) -> Who {
+    fn of(prices: &Prices, target: &Target) -> Who {
         Who {
             provider: target.endpoint.id.clone(),
             model: target.model.clone(),
-            price: price::price(target.endpoint.provider.name, &target.model),
+            price: price_of(prices, target),
         }
     }
 }
@@ -53,11 +53,11 @@ impl Counted {
         affinity: Option<u64>,
         pace: Pace,
     ) -> Result<Counted> {
-        let gateway = library.gateway();
+        let (gateway, config) = (library.gateway(), library.book().config.clone());
         let (voice, first) = match sitting.targets.first() {
             Some(target) => {
                 let voice = gateway.route(&sitting.id, sitting.targets.clone(), affinity);
-                (Voice::Routed(voice), Who::of(target))
+                (Voice::Routed(voice), Who::of(&config.prices, target))
             }
             None => {
                 let name = sitting.id.strip_prefix(demo::PREFIX).unwrap_or(&sitting.id);
@@ -164,7 +164,10 @@ impl Meter {
     }
 
     fn who(&self) -> Who {
-        self.answered.get().map_or_else(|| self.first.clone(), Who::of)
+        match self.answered.get() {
+            Some(target) => Who::of(&self.library.book().config.prices, target),
+            None => self.first.clone(),
+        }
     }
 }
 
