@@ -5,6 +5,7 @@ mod file;
 mod id;
 mod kv;
 mod lease;
+pub(crate) mod minutes;
 mod rows;
 mod schema;
 #[cfg(test)]
