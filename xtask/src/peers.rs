@@ -14,12 +14,17 @@ const SYSTEM: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("tmux", "tmux"),
     ("dbus-daemon", "dbus"),
+    ("busctl", "systemd"),
+    ("gdbus", "libglib2.0-bin"),
     ("gnome-keyring-daemon", "gnome-keyring"),
 ];
 
 /// One row per peer: what `peers/<name>` asks for is installed at `<target>/peers/<name>`.
-const PEERS: &[(&str, &[Part])] =
-    &[("litellm", &[Part::Python(&[])]), ("quorum", &[Part::Python(UNPACKED), Part::Node])];
+const PEERS: &[(&str, &[Part])] = &[
+    ("litellm", &[Part::Python(&[])]),
+    ("quorum", &[Part::Python(UNPACKED), Part::Node]),
+    ("dbus", &[Part::Python(&[])]),
+];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.
 const UNPACKED: &[&str] = &["--no-deps", "--ignore-requires-python", "--target", "unpacked"];

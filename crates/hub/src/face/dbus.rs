@@ -11,6 +11,8 @@ mod interfaces;
 mod messages;
 mod refusal;
 mod requests;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use address::BusAddress;
