@@ -14,6 +14,8 @@ const SYSTEM: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("tmux", "tmux"),
     ("dbus-daemon", "dbus"),
+    ("busctl", "systemd"),
+    ("gdbus", "libglib2.0-bin"),
     ("gnome-keyring-daemon", "gnome-keyring"),
 ];
 
@@ -22,6 +24,7 @@ const PEERS: &[(&str, &[Part])] = &[
     ("litellm", &[Part::Python(&[])]),
     ("quorum", &[Part::Python(UNPACKED), Part::Node]),
     ("mcp", &[Part::Python(&[])]),
+    ("dbus", &[Part::Python(&[])]),
 ];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.
