@@ -22,9 +22,9 @@ mod tests;
 pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
-pub use price::Price;
+pub use price::{Price, Prices};
 pub use providers::{PROVIDERS, Provider, family, is_chat_model, provider};
-pub use route::Target;
+pub use route::{Routed, Target};
 
 use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
