@@ -88,7 +88,8 @@ pub(super) async fn reply(
     streams: bool,
 ) -> Result<Reply> {
     if !streams {
-        return Ok(json(&writer.whole(&Answer::collect(without_comments(pieces)).await?)));
+        let answer = Answer::collect(without_comments(pieces)).await?;
+        return Ok(json(&writer.whole(&answer)));
     }
     let mut held = Vec::new();
     loop {

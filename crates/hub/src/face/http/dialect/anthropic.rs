@@ -119,12 +119,15 @@ fn words(content: &Field) -> Result<String> {
     if content.is_absent() || content.value.is_string() {
         return Ok(content.text()?.unwrap_or_default().into());
     }
-    let block = |block: &Field| match block.kind()? {
-        "text" => block.get("text").wanted_text(),
-        kind => Err(cannot(block, kind)),
-    };
     let blocks: Vec<&str> = content.list()?.iter().map(block).collect::<Result<_>>()?;
     Ok(blocks.join("\n\n"))
+}
+
+fn block<'a>(block: &Field<'a>) -> Result<&'a str> {
+    match block.kind()? {
+        "text" => block.get("text").wanted_text(),
+        kind => Err(cannot(block, kind)),
+    }
 }
 
 /// Tools that Anthropic runs itself have a type and no schema; here they do not exist.

@@ -83,17 +83,20 @@ fn message(field: &Field) -> Result<Message> {
     }
 }
 
-/// The words of a content, be it a text or parts.
-fn text(content: &Field) -> Result<String> {
+/// The words of a content, be it a text or parts, here and in the other form of a request.
+pub(super) fn text(content: &Field) -> Result<String> {
     if content.is_absent() || content.value.is_string() {
         return Ok(content.text()?.unwrap_or_default().into());
     }
-    let part = |part: &Field| match part.kind()? {
-        "text" => part.get("text").wanted_text(),
+    content.list()?.iter().map(part).collect()
+}
+
+fn part<'a>(part: &Field<'a>) -> Result<&'a str> {
+    match part.kind()? {
+        "text" | "input_text" | "output_text" => part.get("text").wanted_text(),
         "refusal" => part.get("refusal").wanted_text(),
         kind => Err(part.get("type").bad(format!("'{kind}' cannot be sent to this model"))),
-    };
-    content.list()?.iter().map(part).collect()
+    }
 }
 
 fn call(field: &Field) -> Result<ToolCall> {

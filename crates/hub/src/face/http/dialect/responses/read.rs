@@ -1,7 +1,7 @@
 //! A request's items become messages.
 
 use super::super::field::Field;
-use super::super::openai::{function, is_none};
+use super::super::openai::{function, is_none, text};
 use super::super::{Echo, Wanted, allowed};
 use super::INPUT;
 use althing_chat::{Ask, Message, Role, Tool, ToolCall};
@@ -85,7 +85,7 @@ fn item(item: &Field, messages: &mut Vec<Message>) -> Result<()> {
         }
         "function_call_output" | "custom_tool_call_output" => {
             let id = item.get("call_id").wanted_text()?;
-            messages.push(Message::tool(id, words(&item.get("output"))?));
+            messages.push(Message::tool(id, text(&item.get("output"))?));
         }
         // A model's own; another one cannot read it.
         "reasoning" => {}
@@ -112,28 +112,15 @@ fn called(messages: &mut Vec<Message>, call: ToolCall) {
 }
 
 fn message(item: &Field) -> Result<Message> {
-    let text = words(&item.get("content"))?;
+    let words = text(&item.get("content"))?;
     match item.get("role").wanted_text()? {
-        "system" | "developer" => Ok(Message::system(text)),
-        "user" => Ok(Message::user(text)),
-        "assistant" => Ok(Message::assistant(text)),
+        "system" | "developer" => Ok(Message::system(words)),
+        "user" => Ok(Message::user(words)),
+        "assistant" => Ok(Message::assistant(words)),
         role => Err(item.get("role").bad(format!(
             "no '{role}'; there are system, developer, user and assistant"
         ))),
     }
-}
-
-fn words(content: &Field) -> Result<String> {
-    if content.is_absent() || content.value.is_string() {
-        return Ok(content.text()?.unwrap_or_default().into());
-    }
-    let part = |part: &Field| match part.kind()? {
-        "input_text" | "output_text" | "text" => part.get("text").wanted_text(),
-        "refusal" => part.get("refusal").wanted_text(),
-        kind => Err(part.get("type").bad(format!("'{kind}' cannot be sent to this model"))),
-    };
-    let parts: Vec<&str> = content.list()?.iter().map(part).collect::<Result<_>>()?;
-    Ok(parts.concat())
 }
 
 /// Functions, and the names of those that stand for tools that take text. Tools that OpenAI runs
