@@ -22,8 +22,9 @@ mod tests;
 pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
+pub use http::unix_url;
 pub use price::Price;
-pub use providers::{PROVIDERS, Provider, family, is_chat_model, provider};
+pub use providers::{LOCAL_FILE, PROVIDERS, Provider, family, is_chat_model, provider};
 pub use route::Target;
 
 use althing_chat::{Ask, Delta, Model, Speaking};

@@ -1,7 +1,7 @@
 //! How a connection is opened: straight or through a proxy, plain or with TLS. Every failure is
 //! already a `Fault` in words a person can act on.
 
-use super::origin;
+use super::{origin, unix};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::{BoxFuture, Ready, ready};
 use hyper::Uri;
@@ -48,6 +48,10 @@ impl Connector {
     }
 
     async fn open(&self, to: &Uri) -> Result<Link> {
+        if let Some(socket) = unix::socket(to) {
+            let opened = unix::connect(&socket).await;
+            return opened.map(Link::new).map_err(|error| unreachable(to, &error));
+        }
         let link = match proxy_for(&self.proxies, to) {
             None => self.tcp(to).await?,
             Some(proxy) => self.through(&proxy, to).await?,
