@@ -11,6 +11,7 @@ mod tail;
 
 pub(crate) use file::ModelFile;
 
+use crate::config::{Config, World};
 use althing_gateway::access::Hold;
 use althing_gateway::{Access, Grant};
 use althing_stdx::{Fault, Kind, Result};
@@ -27,8 +28,6 @@ use tokio::time::timeout;
 
 /// Tokens of a conversation. More memory would be taken for more.
 const CONTEXT_TOKENS: u32 = 8_192;
-/// A runner that nobody uses for so long is put away, unless the person says otherwise.
-pub(crate) const IDLE_DEFAULT: Duration = Duration::from_secs(300);
 /// How long the end of a process that was killed is waited for.
 const END_WAIT: Duration = Duration::from_secs(5);
 
@@ -37,12 +36,14 @@ const END_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Options {
     pub env: BTreeMap<String, String>,
     pub data_dir: PathBuf,
+    /// A runner that nobody uses for so long is put away.
     pub idle: Duration,
 }
 
 impl Options {
-    pub(crate) fn new(env: BTreeMap<String, String>, data_dir: PathBuf) -> Options {
-        Options { env, data_dir, idle: IDLE_DEFAULT }
+    pub(crate) fn new(world: &World, config: &Config) -> Options {
+        let idle = Duration::from_secs(*config.local_idle_seconds);
+        Options { env: world.env.clone(), data_dir: config.data_dir.value.clone(), idle }
     }
 
     /// Folders that sockets may be in, the best first.
@@ -68,19 +69,16 @@ impl Runners {
         Runners(Arc::new(Shared { options, known: Mutex::default() }))
     }
 
-    /// Who runs the model in `file`. Nothing is started yet.
+    /// Who runs the model in `file`: one for all that want it. Nothing is started yet.
     pub(crate) fn runner(&self, file: &Path) -> Arc<Runner> {
-        let (file, options) = (file.to_path_buf(), self.0.options.clone());
-        let runner = Arc::new_cyclic(|me| Runner {
-            me: me.clone(),
-            file,
-            options,
-            state: tokio::sync::Mutex::new(State::Idle),
-        });
         let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|runner| runner.strong_count() > 0);
-        known.push(Arc::downgrade(&runner));
-        runner
+        let same = known.iter().filter_map(Weak::upgrade).find(|runner| runner.file == file);
+        same.unwrap_or_else(|| {
+            let runner = Runner::new(file, &self.0.options);
+            known.push(Arc::downgrade(&runner));
+            runner
+        })
     }
 
     /// Ends every runner, for good. Calls under way fail.
@@ -145,6 +143,15 @@ impl Access for Runner {
 }
 
 impl Runner {
+    fn new(file: &Path, options: &Options) -> Arc<Runner> {
+        Arc::new_cyclic(|me| Runner {
+            me: me.clone(),
+            file: file.to_path_buf(),
+            options: options.clone(),
+            state: tokio::sync::Mutex::new(State::Idle),
+        })
+    }
+
     /// The runner as it is, or a new one where there is none or it died.
     async fn running<'a>(&self, state: &'a mut State) -> Result<&'a Running> {
         let lives = match state {

@@ -107,9 +107,11 @@ fn missing() -> Fault {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
 
     fn options(path: &str) -> Options {
-        Options::new([("PATH".to_string(), path.to_string())].into(), "/data".into())
+        let env = [("PATH".to_string(), path.to_string())].into();
+        Options { env, data_dir: "/data".into(), idle: Duration::from_secs(1) }
     }
 
     fn put(folder: &Path, name: &str, mode: u32) -> PathBuf {
