@@ -23,9 +23,9 @@ pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use http::unix_url;
-pub use price::Price;
+pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, family, is_chat_model, provider};
-pub use route::Target;
+pub use route::{Routed, Target};
 
 use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;

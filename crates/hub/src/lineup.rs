@@ -14,8 +14,7 @@ use crate::discover::{Found, display_of};
 use althing_assembly::demo;
 use althing_assembly::event::SeatInfo;
 use althing_assembly::methods::SEATS_MAX;
-use althing_gateway::price::{Price, price};
-use althing_gateway::{Endpoint, split_effort};
+use althing_gateway::{Endpoint, Price, Prices, split_effort};
 use althing_stdx::{Fault, Result};
 use std::sync::Arc;
 
@@ -47,7 +46,12 @@ pub struct Sitting {
 
 impl Sitting {
     /// `model` at `endpoint`, called `display` where somebody gave it a name.
-    fn new(endpoint: &Arc<Endpoint>, model: &str, display: Option<&str>) -> Sitting {
+    fn new(
+        prices: &Prices,
+        endpoint: &Arc<Endpoint>,
+        model: &str,
+        display: Option<&str>,
+    ) -> Sitting {
         let (bare, effort) = split_effort(model);
         let name = display_of(bare, display);
         Sitting {
@@ -57,7 +61,7 @@ impl Sitting {
             name: effort.map_or(name.clone(), |effort| format!("{name} ({effort})")),
             stance: None,
             demo: false,
-            price: price(endpoint.provider.name, model),
+            price: prices.price(&endpoint.id, endpoint.provider.name, model),
         }
     }
 

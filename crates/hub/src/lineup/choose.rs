@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::discover::{self, Found, FoundModel, FoundProvider, ModelSource, State};
 use althing_assembly::demo;
 use althing_assembly::methods::Method;
+use althing_gateway::Prices;
 
 /// Seats where nobody says how many; more voices cost more than they add.
 const SEATS: usize = 3;
@@ -61,7 +62,8 @@ fn seat(found: &Found, most: usize, least: usize, config: &Config) -> Lineup {
         }
     }
     notes.extend(found.providers.iter().filter_map(not_listed));
-    let seats: Vec<Sitting> = pick(found, most).iter().map(sitting).collect();
+    let picks = pick(found, most);
+    let seats: Vec<Sitting> = picks.iter().map(|pick| sitting(&config.prices, pick)).collect();
     match seats.len() {
         0 => demo_voices(most, notes),
         1 if most > 1 => {
@@ -124,8 +126,8 @@ fn with_stances(seats: Vec<Sitting>, count: usize) -> Vec<Sitting> {
 
 type Pick<'a> = (&'a FoundProvider, FoundModel);
 
-fn sitting((provider, model): &Pick) -> Sitting {
-    Sitting::new(&provider.configured.endpoint, &model.model, Some(&model.display))
+fn sitting(prices: &Prices, (provider, model): &Pick) -> Sitting {
+    Sitting::new(prices, &provider.configured.endpoint, &model.model, Some(&model.display))
 }
 
 /// First a new family from each provider, then new families from any, then other models.

@@ -30,7 +30,7 @@ pub(super) fn seat(name: &str, config: &Config, found: Option<&Found>) -> Result
     if let Some(seat) = known(name, config) {
         return seat;
     }
-    if let Some(seat) = found.and_then(|found| listed(name, found)) {
+    if let Some(seat) = found.and_then(|found| listed(name, config, found)) {
         return seat;
     }
     Err(match maker(name) {
@@ -50,6 +50,7 @@ pub(super) fn known(name: &str, config: &Config) -> Option<Result<Sitting>> {
     if let Some((id, model)) = name.split_once(':').filter(|(_, model)| !model.is_empty()) {
         if let Some(configured) = config.endpoint(id) {
             return Some(Ok(Sitting::new(
+                &config.prices,
                 &configured.endpoint,
                 model,
                 own_name(configured, model),
@@ -61,7 +62,7 @@ pub(super) fn known(name: &str, config: &Config) -> Option<Result<Sitting>> {
     }
     let native = || {
         let configured = config.endpoint(maker(name)?.name)?;
-        Some(Sitting::new(&configured.endpoint, name, None))
+        Some(Sitting::new(&config.prices, &configured.endpoint, name, None))
     };
     in_own_lists(name, config).or_else(native).map(Ok)
 }
@@ -87,7 +88,7 @@ fn in_own_lists(name: &str, config: &Config) -> Option<Sitting> {
         };
         let entry = by_id.or_else(by_display)?;
         let model = with_effort(&entry.id, effort);
-        Some(Sitting::new(&it.endpoint, &model, entry.display.as_deref()))
+        Some(Sitting::new(&config.prices, &it.endpoint, &model, entry.display.as_deref()))
     })
 }
 
@@ -110,7 +111,7 @@ fn begins(name: &str, start: &str) -> bool {
 }
 
 /// By id or shown name in what the providers list; several providers are too many.
-fn listed(name: &str, found: &Found) -> Option<Result<Sitting>> {
+fn listed(name: &str, config: &Config, found: &Found) -> Option<Result<Sitting>> {
     let (bare, effort) = split_effort(name);
     let latest = format!("{bare}:latest");
     let by_id = |model: &str| model == bare || model == latest;
@@ -123,7 +124,7 @@ fn listed(name: &str, found: &Found) -> Option<Result<Sitting>> {
         [(provider, it)] => {
             let model = with_effort(&it.model, effort);
             let endpoint = &provider.configured.endpoint;
-            Some(Ok(Sitting::new(endpoint, &model, Some(&it.display))))
+            Some(Ok(Sitting::new(&config.prices, endpoint, &model, Some(&it.display))))
         }
         several => {
             let ids: Vec<&str> = several.iter().map(|(_, it)| it.id.as_str()).collect();
