@@ -13,10 +13,11 @@ pub(crate) use file::ModelFile;
 
 use crate::config::{Config, World};
 use althing_gateway::access::Hold;
-use althing_gateway::{Access, Grant};
+use althing_gateway::{Access, Grant, Listed};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::BoxFuture;
 use process::Process;
+use program::Program;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -45,13 +46,6 @@ impl Options {
         let idle = Duration::from_secs(*config.local_idle_seconds);
         Options { env: world.env.clone(), data_dir: config.data_dir.value.clone(), idle }
     }
-
-    /// Folders that sockets may be in, the best first.
-    fn bases(&self) -> Vec<PathBuf> {
-        let runtime = self.env.get("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let runtime = runtime.filter(|path| path.is_absolute());
-        runtime.into_iter().chain([self.data_dir.join("run"), std::env::temp_dir()]).collect()
-    }
 }
 
 /// The runners of this process. Clones share them.
@@ -79,6 +73,11 @@ impl Runners {
             known.push(Arc::downgrade(&runner));
             runner
         })
+    }
+
+    /// Why no model can be loaded now; none: a program that does so is there.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        Program::find(&self.0.options).err().map(|fault| fault.message)
     }
 
     /// Ends every runner, for good. Calls under way fail.
@@ -138,6 +137,14 @@ impl Access for Runner {
             let running = self.running(&mut state).await?;
             let hold = Some(Hold(Arc::new(Use::of(&running.calls))));
             Ok(Grant { base_url: Some(running.process.url()), hold, ..Grant::default() })
+        })
+    }
+
+    /// The file itself knows: nothing is loaded to answer a question about names.
+    fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {
+        Box::pin(async {
+            let file = ModelFile::inspect(&self.file).await;
+            Some(file.map(|file| vec![file.listed()]))
         })
     }
 }

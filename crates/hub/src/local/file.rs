@@ -1,6 +1,8 @@
 //! A file that a person says is a model.
 
+use super::CONTEXT_TOKENS;
 use super::gguf::{self, Facts};
+use althing_gateway::Listed;
 use althing_stdx::text::printable;
 use althing_stdx::{Fault, Kind, Result};
 use std::fs::File;
@@ -17,6 +19,7 @@ pub(crate) struct ModelFile {
     pub path: PathBuf,
     /// What it is called: by itself, or as the file is.
     pub name: String,
+    context: Option<u32>,
 }
 
 impl ModelFile {
@@ -24,6 +27,18 @@ impl ModelFile {
     pub(crate) async fn inspect(path: &Path) -> Result<ModelFile> {
         let path = path.to_path_buf();
         tokio::task::spawn_blocking(move || inspect(&path)).await.map_err(Fault::internal)?
+    }
+
+    /// Its path as it is kept; one that is no text cannot be.
+    pub(crate) fn text(&self) -> Result<String> {
+        let text = self.path.to_str().map(str::to_string);
+        text.ok_or_else(|| Fault::invalid("model_path: must be UTF-8"))
+    }
+
+    /// It as a list of models has it.
+    pub(crate) fn listed(&self) -> Listed {
+        let context_tokens = self.context.map(|tokens| tokens.min(CONTEXT_TOKENS).into());
+        Listed { id: self.name.clone(), display_name: None, owned_by: None, context_tokens }
     }
 }
 
@@ -46,7 +61,7 @@ fn inspect(path: &Path) -> Result<ModelFile> {
     }
     let file = File::open(&path).map_err(unreadable)?;
     let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
-    Ok(ModelFile { name: name(&facts, &path), path })
+    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context })
 }
 
 /// A model's name is part of ids, addresses and lists of routes.

@@ -1,5 +1,6 @@
 //! A private folder for a runner's socket, gone with the runner.
 
+use super::Options;
 use althing_stdx::{Fault, Result};
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
@@ -19,8 +20,16 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// A new folder where the person's sockets are, else where our data is.
+    pub(super) fn new(options: &Options) -> Result<Place> {
+        let runtime = options.env.get("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let runtime = runtime.filter(|path| path.is_absolute());
+        let others = [options.data_dir.join("run"), std::env::temp_dir()];
+        Place::in_one_of(&runtime.into_iter().chain(others).collect::<Vec<_>>())
+    }
+
     /// A new folder in the first of `bases` that is short enough and can be written.
-    pub(super) fn make(bases: &[PathBuf]) -> Result<Place> {
+    fn in_one_of(bases: &[PathBuf]) -> Result<Place> {
         let name = format!("{PREFIX}{}-{:08x}", std::process::id(), fastrand::u32(..));
         let mut why = "every folder for it has too long a path".to_string();
         for base in bases {
@@ -80,7 +89,7 @@ mod tests {
         let (long, base) = (home.path().join("x".repeat(120)), home.path().join("run"));
         let stale = base.join(format!("{PREFIX}2147483647-00000000"));
         fs::create_dir_all(&stale).unwrap();
-        let place = Place::make(&[long.clone(), base.clone()]).unwrap();
+        let place = Place::in_one_of(&[long.clone(), base.clone()]).unwrap();
         let socket = place.socket();
         assert!(socket.starts_with(&base) && !stale.exists() && !long.exists());
         let mode = socket.parent().unwrap().metadata().unwrap().permissions().mode();
@@ -88,6 +97,6 @@ mod tests {
         fs::write(&socket, "").unwrap();
         drop(place);
         assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
-        assert!(Place::make(&[long]).unwrap_err().message.contains("too long"));
+        assert!(Place::in_one_of(&[long]).unwrap_err().message.contains("too long"));
     }
 }

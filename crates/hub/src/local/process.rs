@@ -35,7 +35,7 @@ impl Process {
     /// Starts a runner for `model` and waits until it is ready. Dropping the future ends it.
     pub(super) async fn start(options: &Options, model: &Path) -> Result<(Process, Child)> {
         let program = Program::find(options)?;
-        let place = Place::make(&options.bases())?;
+        let place = Place::new(options)?;
         let command = &mut program.command(options, model, &place.socket());
         let spawned = command.spawn();
         let name = program.name();
