@@ -4,6 +4,7 @@
 mod unix;
 
 pub(crate) use unix::unix_url;
+pub(super) use unix::path as unix_path;
 
 use super::origin;
 use althing_stdx::{Fault, Kind, Result};
