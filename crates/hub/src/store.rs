@@ -6,6 +6,7 @@ mod id;
 mod kv;
 mod lease;
 mod providers;
+pub(crate) mod minutes;
 mod rows;
 mod schema;
 #[cfg(test)]
