@@ -164,6 +164,7 @@ impl Gate {
         }
         let process = who.process_id().and_then(super::process_name);
         let line = self.service.connections.enter("dbus", process.as_deref().unwrap_or(name));
+        let line = line.map_err(|fault| Refusal::limits(fault.message))?;
         self.watch(name, &line);
         Ok(line)
     }
