@@ -105,6 +105,7 @@ impl Relay<'_> {
             Err(mut declined) => {
                 declined.fault = scrub(&endpoint, declined.fault);
                 turn.trial.failed(&declined.fault);
+                declined.target = Some(turn.target);
                 Err(declined)
             }
         }

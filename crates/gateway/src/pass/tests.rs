@@ -208,6 +208,7 @@ async fn the_last_refusal_is_the_providers_own_without_keys() {
         let alone = &client.targets(&upstream, model)[..1];
         let declined = gateway(1).pass(alone, client.asks(true), None).await.err().unwrap();
         assert_eq!(declined.fault.status, Some(status));
+        assert_eq!(declined.target.unwrap().model, model);
         let answer = declined.answer.unwrap();
         assert_eq!(answer.status, status);
         let body: Value = serde_json::from_slice(&answer.body).unwrap();

@@ -180,7 +180,11 @@ impl Call {
         }
         let may_go_on = rule(&fault).falls_back && self.spent < self.limits.total;
         match may_go_on.then(|| self.line.next()).flatten() {
-            None => self.end(fault),
+            None => {
+                // Nobody answered, so nothing is there yet.
+                let _ = self.answered.set(turn.target);
+                self.end(fault)
+            }
             Some(next) => {
                 let message = format!("{}; {} is asked", fault.message, next.target.id());
                 self.ready.push_back(Ok(Delta::Retrying(Retry {
