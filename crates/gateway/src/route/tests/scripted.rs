@@ -61,7 +61,7 @@ fn show(item: Result<Delta, Fault>) -> String {
         Ok(Delta::Usage(usage)) => format!("usage {:?}", usage.output),
         Ok(delta) => format!("{delta:?}"),
         Err(fault) => {
-            let asked = fault.retry_after.map(|wait| format!(", asked {wait:?}"));
+            let asked = fault.retry_after.map(|wait| format!("\n  asked {wait:?}"));
             format!("{}: {}{}", fault.kind, fault.message, asked.unwrap_or_default())
         }
     }
@@ -155,10 +155,12 @@ async fn no_sleep_while_another_is_free_and_no_call_to_one_that_rests() {
               b has 3, 100s
             0 Queued
             5 Started
-            5 rate_limited: b:m: slow down, asked 90s
+            5 rate_limited: b:m: slow down
+              asked 90s
               by b:m
             call 3
-            0 rate_limited: no target is free now: a:m (rate_limited, 55 s), b:m (rate_limited, 90 s), asked 55s
+            0 rate_limited: all targets rest: a:m (rate_limited, 55 s), b:m (rate_limited, 90 s)
+              asked 55s
         "#]],
     )
     .await;
@@ -247,7 +249,7 @@ async fn all_fail() {
             0 no_credit: b:m: pay
               by b:m
             call 2
-            0 bad_key: no target is free now: a:m (bad_key, 60 s), b:m (no_credit, 60 s)
+            0 bad_key: all targets rest: a:m (bad_key, 60 s), b:m (no_credit, 60 s)
         "#]],
     )
     .await;
@@ -280,10 +282,12 @@ async fn one_alone() {
               a has 3, 100s
             0 Started
             0 retrying 1 in 100 ms: wait
-            0 rate_limited: slow down, asked 30s
+            0 rate_limited: slow down
+              asked 30s
               by a:m
             call 3
-            0 rate_limited: no target is free now: a:m (rate_limited, 30 s), asked 30s
+            0 rate_limited: all targets rest: a:m (rate_limited, 30 s)
+              asked 30s
         "#]],
     )
     .await;
