@@ -1,8 +1,9 @@
-//! What well-known models cost. A dated table: what it does not know has no price, never the
-//! price 0.
+//! What well-known models cost. A dated table under what the person knows better: what neither
+//! knows has no price, never the price 0.
 
 use crate::providers;
 use althing_chat::Usage;
+use std::sync::Arc;
 
 /// The date of the table: list prices for standard calls with prompts of ordinary length, as the
 /// providers published them.
@@ -35,7 +36,55 @@ impl Price {
     }
 }
 
-/// The price of `model` at `provider`, where it is known.
+/// The person's own prices over the table. Clones share them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Prices {
+    own: Arc<[Own]>,
+}
+
+/// What the person set for one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Own {
+    /// An endpoint's id, or the provider it is like.
+    pub place: String,
+    pub model: String,
+    pub price: Price,
+}
+
+impl Prices {
+    /// Where two are about the same, the first counts.
+    pub fn new(own: Vec<Own>) -> Prices {
+        Prices { own: own.into() }
+    }
+
+    /// The price of `model` at the endpoint `id`, which is like the provider `row`: what the person
+    /// set for the endpoint, else for the provider, else the table's.
+    pub fn price(&self, id: &str, row: &str, model: &str) -> Option<Price> {
+        self.set_for(id, model).or_else(|| self.set_for(row, model)).or_else(|| price(row, model))
+    }
+
+    /// What the person set.
+    pub fn own(&self) -> &[Own] {
+        &self.own
+    }
+
+    /// An own price holds for dated versions too, as the table's do; the whole name wins.
+    fn set_for(&self, place: &str, model: &str) -> Option<Price> {
+        let (bare, _) = crate::split_effort(model);
+        let name = spelling(bare);
+        let here = || self.own.iter().filter(|own| own.place == place);
+        let exact = |model: &str| here().find(|own| spelling(&own.model) == spelling(model));
+        let version = || here().find(|own| is_version_of(&name, &spelling(&own.model)));
+        exact(model).or_else(|| exact(bare)).or_else(version).map(|own| own.price)
+    }
+}
+
+/// One spelling: makers and resellers differ in case, dots and hyphens.
+fn spelling(model: &str) -> String {
+    model.to_ascii_lowercase().replace('.', "-")
+}
+
+/// The price of `model` at `provider`, where the table knows it.
 pub fn price(provider: &str, model: &str) -> Option<Price> {
     let (model, _) = crate::split_effort(model);
     if providers::provider(provider)?.local
@@ -49,7 +98,7 @@ pub fn price(provider: &str, model: &str) -> Option<Price> {
         Some((maker, name)) if provider == "openrouter" => (maker, name),
         _ => (provider, model),
     };
-    let name = name.to_ascii_lowercase().replace('.', "-");
+    let name = spelling(name);
     let row = PRICES.iter().find(|row| row.0 == maker && is_version_of(&name, row.1))?;
     Some(Price { input: row.2, output: row.3, cached: row.4 })
 }
@@ -160,6 +209,39 @@ mod tests {
         check("nobody", "gpt-5.1", None);
         for local in ["ollama", "lmstudio", "llamaswap", "vllm"] {
             check(local, "whatever:8b", Some((0.0, 0.0)));
+        }
+    }
+
+    #[test]
+    fn ones_own_prices_win() {
+        let set = |place: &str, model: &str, usd| {
+            let price = Price { input: usd, output: usd, cached: usd };
+            Own { place: place.into(), model: model.into(), price }
+        };
+        let prices = Prices::new(vec![
+            set("openai", "gpt-5.1", 1.0),
+            set("work", "gpt-5.1", 2.0),
+            set("openai", "gpt-5.1@high", 3.0),
+            set("ollama", "Qwen3:8b", 4.0),
+            set("custom", "house-model", 5.0),
+        ]);
+        #[rustfmt::skip]
+        let table = [
+            ("openai", "openai", "gpt-5.1", Some(1.0)),
+            ("openai", "openai", "gpt-5.1@low", Some(1.0)),
+            ("openai", "openai", "gpt-5.1@high", Some(3.0)),
+            ("openai", "openai", "gpt-5.1-2025-11-13", Some(1.0)),
+            ("prov_1", "openai", "GPT-5-1", Some(1.0)),
+            ("work", "openai", "gpt-5.1", Some(2.0)),
+            ("openai", "openai", "gpt-5", Some(1.25)),
+            ("ollama", "ollama", "qwen3:8b", Some(4.0)),
+            ("ollama", "ollama", "llama3", Some(0.0)),
+            ("mine", "custom", "house-model", Some(5.0)),
+            ("mine", "custom", "house-model-2", None),
+        ];
+        for (id, row, model, want) in table {
+            let got = prices.price(id, row, model).map(|price| price.input);
+            assert_eq!(got, want, "{id} ({row}) {model}");
         }
     }
 

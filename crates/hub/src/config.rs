@@ -9,9 +9,11 @@ mod file;
 mod key;
 mod layers;
 pub(crate) mod nearest;
+mod prices;
 mod providers;
 mod settings;
 mod source;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -23,9 +25,10 @@ pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
+pub(crate) use stored::base_url;
 pub use world::World;
 
-use althing_gateway::Limits;
+use althing_gateway::{Limits, Prices};
 use layers::Layers;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,6 +61,8 @@ pub struct Config {
     pub models: Sourced<Vec<String>>,
     /// The servers that can be asked, in the order of the provider table.
     pub endpoints: Vec<Configured>,
+    /// The person's own prices over the table.
+    pub prices: Sourced<Prices>,
     /// Where the TOML file is, or would be.
     pub file: Sourced<PathBuf>,
     /// The `.env` file that was read.
@@ -77,6 +82,7 @@ impl Config {
             settings::apply(setting, &mut config, &layers, &mut warnings);
         }
         config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        config.prices = prices::read(&layers.file, &mut warnings);
         layers.file.check_names(&mut warnings);
         config.warnings = cut(warnings);
         config
@@ -98,6 +104,7 @@ impl Config {
             pause_seconds: Sourced::default(300),
             models: Sourced::default(vec![]),
             endpoints: vec![],
+            prices: Sourced::default(Prices::default()),
             file: world.config_file(),
             dotenv: layers.dotenv_path(),
             data_dir: world.data_dir(),
@@ -139,7 +146,7 @@ impl Config {
             Row::new(setting.key, value, &source)
         });
         let providers = self.endpoints.iter().flat_map(Configured::rows);
-        files.into_iter().chain(settings).chain(providers).collect()
+        files.into_iter().chain(settings).chain(providers).chain(prices::rows(self)).collect()
     }
 }
 

@@ -66,6 +66,12 @@ impl TomlFile {
         all.filter(|(_, value)| value.is_table()).map(|(id, _)| id.as_str())
     }
 
+    /// What `[prices]` says, in the order of the file.
+    pub(super) fn prices(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let table = self.table.get("prices").and_then(Value::as_table);
+        table.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+    }
+
     pub(super) fn source(&self) -> Source {
         Source::File(self.path.clone())
     }
@@ -92,7 +98,7 @@ impl TomlFile {
 
     /// Warns of every name that nothing reads.
     pub(super) fn check_names(&self, warnings: &mut Vec<Warning>) {
-        let settings = SETTINGS.iter().map(|setting| setting.key).chain(["providers"]);
+        let settings = SETTINGS.iter().map(|setting| setting.key).chain(["providers", "prices"]);
         self.check("", &self.table, &settings.collect::<Vec<_>>(), warnings);
         for (id, value) in
             self.table.get("providers").and_then(Value::as_table).into_iter().flatten()
@@ -109,6 +115,10 @@ impl TomlFile {
         if self.table.get("providers").is_some_and(|value| !value.is_table()) {
             let problem = "must be sections: [providers.openai], …";
             warnings.push(Warning::new("providers", &self.source(), problem));
+        }
+        if self.table.get("prices").is_some_and(|value| !value.is_table()) {
+            let problem = "must be a section: [prices]";
+            warnings.push(Warning::new("prices", &self.source(), problem));
         }
     }
 

@@ -101,3 +101,45 @@ fn the_timeout_limits_silence() {
     let set = Home::new(&[("QUORUM_MODEL_TIMEOUT", "20")]).load().limits();
     assert_eq!((set.idle.as_secs(), set.first_token.as_secs()), (20, 20));
 }
+
+#[test]
+fn ones_own_prices() {
+    let home = Home::new(&[("OPENAI_API_KEY", KEY)]).with(
+        TOML,
+        "[prices]\n'openai:gpt-5.1' = { input = 1, output = 2.5 }\n\
+         'work:m' = { input = 3, output = 4, cached = 0.5 }\n",
+    );
+    home.warns(&[]);
+    let file = "/home/.config/althing/config.toml";
+    home.check("prices.\"openai:gpt-5.1\"", "input 1, output 2.5, cached 1 USD per million", file);
+    home.check("prices.\"work:m\"", "input 3, output 4, cached 0.5 USD per million", file);
+    let names = ["openai:gpt-5.1@high".to_string()];
+    let lineup = crate::lineup::resolve(&names, &crate::book::Book::from(&home.load()), None).unwrap();
+    assert_eq!(lineup.seats[0].price.map(|price| price.output), Some(2.5));
+}
+
+#[test]
+fn wrong_prices_are_named_and_the_table_stands() {
+    #[rustfmt::skip]
+    let table = [
+        ("'gpt-5.1' = { input = 1, output = 2 }", "prices.\"gpt-5.1\" in", "named provider:model"),
+        ("':m' = { input = 1, output = 2 }", "prices.\":m\" in", "named provider:model"),
+        ("'a:m' = 3", "prices.\"a:m\" in", "must be { input"),
+        ("'a:m' = { input = 1 }", "prices.\"a:m\" in", "says no output"),
+        ("'a:m' = { output = 1 }", "prices.\"a:m\" in", "says no input"),
+        ("'a:m' = { input = -1, output = 1 }", "prices.\"a:m\".input in", "from 0 to 10000"),
+        ("'a:m' = { input = 1, output = nan }", "prices.\"a:m\".output in", "from 0 to 10000"),
+        ("'a:m' = { input = 1, output = '2' }", "prices.\"a:m\".output in", "from 0 to 10000"),
+        ("'a:m' = { input = 1, output = 2, cache = 1 }", "prices.\"a:m\".cache in", "mean cached?"),
+    ];
+    for (line, place, problem) in table {
+        let home = Home::new(&[]).with(TOML, format!("[prices]\n{line}"));
+        home.warns(&[problem]);
+        assert!(home.warnings()[0].starts_with(place), "{:?}", home.warnings());
+        assert_eq!(home.load().prices.value, Prices::default(), "{line}");
+    }
+    Home::new(&[]).with(TOML, "prices = 3").warns(&["must be a section: [prices]"]);
+    let many = |count| (0..count).map(|n| format!("'a:{n}' = {{ input = 1, output = 1 }}\n"));
+    let text = format!("[prices]\n{}", many(501).collect::<String>());
+    Home::new(&[]).with(TOML, text).warns(&["there may be 500"]);
+}
