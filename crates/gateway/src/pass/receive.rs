@@ -40,7 +40,8 @@ pub(super) struct Opened {
 
 pub(super) enum Begun {
     Whole(Bytes, Option<Usage>),
-    Stream { held: VecDeque<Bytes>, body: Option<Body>, heard: usize },
+    /// What was held, and the rest where there is one.
+    Stream(VecDeque<Bytes>, Option<Body>),
 }
 
 /// The deadline of an attempt, and whom it is for.
@@ -90,11 +91,11 @@ async fn hold(mut body: Body, mut gate: Gate, clock: &Clock<'_>) -> Result<Begun
         let open = gate.feed(&bytes)?;
         held.push_back(bytes);
         if open {
-            return Ok(Begun::Stream { held, body: Some(body), heard });
+            return Ok(Begun::Stream(held, Some(body)));
         }
     }
     gate.end()?;
-    Ok(Begun::Stream { held, body: None, heard })
+    Ok(Begun::Stream(held, None))
 }
 
 /// Reads all of a body. Most come in one piece, which is not copied.

@@ -143,11 +143,10 @@ impl Relay<'_> {
         let target = turn.target.clone();
         let body = match body {
             Begun::Whole(bytes, usage) => Passing::Whole(bytes, usage),
-            Begun::Stream { held, body, heard } => {
+            Begun::Stream(held, body) => {
                 let Stay { permit, total_at, limits, .. } = stay;
-                let (tail, alarm) =
-                    (Tail::new(self.request.dialect), Flow::alarm(&limits, total_at));
-                let flow = Flow { body, turn, tail, limits, total_at, heard, permit, alarm };
+                let tail = Tail::new(self.request.dialect);
+                let flow = Flow::new(body, turn, tail, limits, total_at, permit);
                 Passing::Stream(Box::new(Streaming::new(held, flow)))
             }
         };
