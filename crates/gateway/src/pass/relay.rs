@@ -28,7 +28,6 @@ struct Relay<'a> {
 /// A server's place in time.
 struct Stay {
     permit: OwnedSemaphorePermit,
-    begun: Instant,
     total_at: Instant,
     limits: Limits,
 }
@@ -72,8 +71,7 @@ impl Relay<'_> {
         let total = self.gateway.limits.total.saturating_sub(self.spent);
         let attempts_max = if turn.last { self.gateway.limits.attempts_max } else { 1 };
         let limits = Limits { total, attempts_max, ..self.gateway.limits };
-        let stay = Stay { permit, begun: Instant::now(), total_at: from_now(total), limits };
-        let begun = stay.begun;
+        let (begun, stay) = (Instant::now(), Stay { permit, total_at: from_now(total), limits });
         let opened = self.attempts(&mut turn, &endpoint, &wanted, &stay).await;
         self.spent += begun.elapsed();
         match opened {
@@ -144,7 +142,7 @@ impl Relay<'_> {
         let body = match body {
             Begun::Whole(bytes, usage) => Passing::Whole(bytes, usage),
             Begun::Stream(held, body) => {
-                let Stay { permit, total_at, limits, .. } = stay;
+                let Stay { permit, total_at, limits } = stay;
                 let tail = Tail::new(self.request.dialect);
                 let flow = Flow::new(body, turn, tail, limits, total_at, permit);
                 Passing::Stream(Box::new(Streaming::new(held, flow)))
