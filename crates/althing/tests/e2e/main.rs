@@ -11,5 +11,6 @@ mod ipc;
 mod keyring;
 mod kill;
 mod litellm;
+mod local;
 mod person;
 mod resume;
