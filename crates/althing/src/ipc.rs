@@ -3,10 +3,11 @@
 use crate::report;
 use crate::watch::Stops;
 use althing_assembly::demo::Pace;
-use althing_gateway::Gateway;
+use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
 use althing_hub::face::quorum;
 use althing_hub::runs::Runs;
+use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
 use althing_stdx::{Fault, Result};
 use std::io::Write;
@@ -56,8 +57,9 @@ fn serve() -> Result<()> {
         let config = Arc::new(Config::load(&world));
         config.warnings.iter().for_each(tell);
         let store = open(&config)?;
-        let gateway = Gateway::new(config.limits());
-        let runs = Runs { config, store, gateway, pace: Pace { word_ms: 0 } };
+        let secrets = Secrets::open(&config.data_dir, &world);
+        let library = Library::new(world.clone(), config, store, secrets);
+        let runs = Runs { library, metrics: None, pace: Pace { word_ms: 0 } };
         let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
         quorum::serve(runs, world.home, reader, writer, stops.next()).await;
         Ok(())

@@ -11,6 +11,8 @@ pub mod models;
 pub mod providers;
 pub mod routes;
 pub mod streams;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod words;
 
 use crate::book::Library;
