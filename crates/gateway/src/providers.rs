@@ -6,6 +6,7 @@ use crate::dialect::anthropic::ANTHROPIC;
 use crate::dialect::gemini::GEMINI;
 use crate::dialect::ollama::OLLAMA;
 use crate::dialect::openai::OPENAI;
+use crate::login::copilot::COPILOT;
 use std::fmt;
 
 /// One provider.
@@ -165,6 +166,16 @@ pub static PROVIDERS: &[Provider] = &[
         ..CLOUD
     },
     Provider {
+        name: "copilot",
+        title: "GitHub Copilot",
+        dialect: &COPILOT,
+        base_url: "https://api.githubcopilot.com",
+        // No key opens it, only a login.
+        env_prefix: "COPILOT",
+        preferred: &["gpt-5.1", "claude-sonnet-4.5", "gpt-4.1"],
+        ..CLOUD
+    },
+    Provider {
         name: "custom",
         title: "Custom server",
         key_env: &["CUSTOM_API_KEY"],
@@ -173,6 +184,11 @@ pub static PROVIDERS: &[Provider] = &[
         ..CLOUD
     },
 ];
+
+/// A model in a file of this machine. It is not in the list: a runner knows its address, and people
+/// may call a server of their own `local`.
+pub static LOCAL_FILE: Provider =
+    Provider { name: "local", title: "Local model", env_prefix: "LOCAL", ..LOCAL };
 
 /// The row called `name`.
 pub fn provider(name: &str) -> Option<&'static Provider> {
@@ -264,7 +280,8 @@ mod tests {
         for (at, row) in PROVIDERS.iter().enumerate() {
             assert!(std::ptr::eq(provider(row.name).unwrap(), row), "two rows called {}", row.name);
             assert_eq!(row.env_prefix, row.name.to_ascii_uppercase(), "row {at}");
-            assert!(!row.title.is_empty() && !row.key_env.is_empty(), "{}", row.name);
+            assert!(!row.title.is_empty(), "{}", row.name);
+            assert_eq!(row.key_env.is_empty(), row.name == "copilot");
             assert!(!row.base_url.ends_with('/'), "{}", row.name);
             assert_eq!(row.base_url.is_empty(), row.name == "custom");
             assert_eq!(row.local, row.base_url.contains("//localhost:"), "{}", row.name);

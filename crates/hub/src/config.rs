@@ -13,6 +13,7 @@ mod prices;
 mod providers;
 mod settings;
 mod source;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -24,6 +25,7 @@ pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
+pub(crate) use stored::base_url;
 pub use world::World;
 
 use althing_gateway::{Limits, Prices};
@@ -53,6 +55,8 @@ pub struct Config {
     /// Language of the answers, in English words; none: that of the question.
     pub language: Sourced<Option<String>>,
     pub max_cost_usd: Sourced<f64>,
+    /// How long a model in a file stays loaded without being asked.
+    pub local_idle_seconds: Sourced<u64>,
     /// How long faces that pause between phases wait for the person.
     pub pause_seconds: Sourced<u64>,
     /// Who sits when nobody is named; empty: chosen from what is found.
@@ -99,6 +103,7 @@ impl Config {
             method: Sourced::default("standard".into()),
             language: Sourced::default(None),
             max_cost_usd: Sourced::default(1.0),
+            local_idle_seconds: Sourced::default(300),
             pause_seconds: Sourced::default(300),
             models: Sourced::default(vec![]),
             endpoints: vec![],

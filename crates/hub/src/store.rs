@@ -5,6 +5,8 @@ mod file;
 mod id;
 mod kv;
 mod lease;
+mod providers;
+pub(crate) mod minutes;
 mod rows;
 mod schema;
 #[cfg(test)]
@@ -17,6 +19,7 @@ use file::{Place, Trouble};
 pub use id::new_run_id;
 pub use lease::Lease;
 use lease::Leases;
+pub use providers::{ALIASES_MAX, NewProvider, PROVIDERS_MAX, Shelf, Stored, StoredModel};
 pub use rows::{RunRow, Standing};
 use rusqlite::Connection;
 use serde_json::Value;

@@ -12,5 +12,6 @@ mod ipc;
 mod keyring;
 mod kill;
 mod litellm;
+mod mcp;
 mod person;
 mod resume;

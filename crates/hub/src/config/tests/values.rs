@@ -31,6 +31,7 @@ fn every_variable_sets_its_value() {
         ("max_cost_usd", "ALTHING_MAX_COST", "$2.50", "2.5"),
         ("model_timeout_seconds", "QUORUM_MODEL_TIMEOUT", "600", "600"),
         ("turn_seconds_max", "ALTHING_TURN_SECONDS_MAX", "10", "10"),
+        ("local_idle_seconds", "ALTHING_LOCAL_IDLE_SECONDS", "60", "60"),
         ("pause_seconds", "QUORUM_PAUSE_TIMEOUT", "0", "0"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", "sequential", "sequential"),
         ("report_dir", "QUORUM_REPORT_DIR", "~/r", "/home/r"),

@@ -144,7 +144,7 @@ impl Memory {
             let row = &found[&configured.endpoint.id];
             let is_same = row["url"] == configured.endpoint.base_url;
             let models = if is_same { texts(&row["models"]) } else { vec![] };
-            FoundProvider::remembered(configured, &models)
+            FoundProvider::remembered(configured, models.iter().map(|it| (it.as_str(), None)))
         });
         Found { providers: providers.collect() }
     }
