@@ -164,7 +164,8 @@ impl Gate {
             return Err(Refusal::denied("only programs of the service's own user may call"));
         }
         let process = who.process_id().and_then(super::process_name);
-        let line = self.service.connections.enter("dbus", process.as_deref().unwrap_or(name));
+        let process = process.as_deref().unwrap_or(name);
+        let line = self.service.connections.enter("dbus", process).map_err(Refusal::limits)?;
         self.watch(name, &line);
         Ok(line)
     }
