@@ -31,6 +31,16 @@ pub struct Provider {
     pub preferred: &'static [&'static str],
 }
 
+impl Provider {
+    /// What a person does so that it can be used.
+    pub fn how_to_open(&self) -> String {
+        match self.key_env {
+            [] => format!("log in with `althing providers add-oauth {}`", self.name),
+            variables => format!("set {}", variables.join(" or ")),
+        }
+    }
+}
+
 impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -172,7 +182,7 @@ pub static PROVIDERS: &[Provider] = &[
         base_url: "https://api.githubcopilot.com",
         // No key opens it, only a login.
         env_prefix: "COPILOT",
-        preferred: &["gpt-5.1", "claude-sonnet-4.5", "gpt-4.1"],
+        preferred: &["gpt-5.1", "gpt-4.1"],
         ..CLOUD
     },
     Provider {

@@ -43,10 +43,10 @@ pub struct Entry {
     pub trouble: Option<String>,
 }
 
-impl From<Config> for Book {
+impl From<&Config> for Book {
     /// Nothing but what is configured.
-    fn from(config: Config) -> Book {
-        Book::new(&config, Shelf { writes: -1, ..Shelf::default() }, vec![])
+    fn from(config: &Config) -> Book {
+        Book::new(config, Shelf { writes: -1, ..Shelf::default() }, vec![])
     }
 }
 

@@ -12,6 +12,8 @@ pub mod models;
 pub mod providers;
 pub mod routes;
 pub mod streams;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod words;
 
 use crate::book::Library;
@@ -65,6 +67,7 @@ impl Service {
 
     /// Writes what is still in memory. Calls under way have been dropped before.
     pub async fn close(&self) -> Result<()> {
+        self.streams.close_all();
         self.metrics.flush().await
     }
 }

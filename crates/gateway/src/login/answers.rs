@@ -1,9 +1,9 @@
 //! What authorisation servers answer, understood. Their words are shown cut and without anything
 //! that looks like a key; tokens are never among them.
 
+use super::Started;
 use super::flow::{LoginRow, is_safe};
 use super::tokens::Device;
-use super::Started;
 use althing_stdx::redact::{Secret, redact};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
@@ -68,7 +68,8 @@ pub(super) fn challenge(
     let (Some(code), Some(user_code), Some(uri)) = (code, user_code, uri) else {
         return Err(not_started(row, status, &answer));
     };
-    let seconds = |key: &str| answer[key].as_f64().and_then(|it| Duration::try_from_secs_f64(it).ok());
+    let seconds =
+        |key: &str| answer[key].as_f64().and_then(|it| Duration::try_from_secs_f64(it).ok());
     let expires_in = seconds("expires_in").unwrap_or(CODE_LIFE).min(CODE_LIFE_MAX);
     let interval = seconds("interval").unwrap_or(row.interval).clamp(INTERVAL_MIN, INTERVAL_MAX);
     Ok(Started {
@@ -159,9 +160,7 @@ pub(super) fn exchanged(row: &LoginRow, status: u16, body: &[u8]) -> Result<Exch
     let words = words(&answer).map(|words| format!(": {words}")).unwrap_or_default();
     Err(match status {
         401 => log_in_again(row),
-        402..=404 => {
-            Fault::new(Kind::NoCredit, format!("this account may not use {title}{words}"))
-        }
+        402..=404 => Fault::new(Kind::NoCredit, format!("this account may not use {title}{words}")),
         429 => Fault::new(Kind::RateLimited, format!("{title} wants fewer questions{words}")),
         500.. => Fault::new(Kind::Overloaded, format!("{title} answers with {status}{words}")),
         _ => Fault::new(Kind::Upstream, format!("{title} answers with {status}{words}")),

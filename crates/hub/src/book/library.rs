@@ -35,7 +35,7 @@ pub struct Library {
 impl Library {
     /// Opens the person's store and reads everything once.
     pub async fn open(world: World) -> Result<Arc<Library>> {
-        let config = Config::load(&world);
+        let config = Arc::new(Config::load(&world));
         let store = Store::open(&config.database())?;
         let secrets = Secrets::open(&config.data_dir, &world);
         let library = Library::new(world, config, store, secrets);
@@ -44,12 +44,17 @@ impl Library {
     }
 
     /// A library that has read nothing but its configuration yet; `refresh` does the rest.
-    pub fn new(world: World, config: Config, store: Store, secrets: Secrets) -> Arc<Library> {
+    pub fn new(
+        world: World,
+        config: Arc<Config>,
+        store: Store,
+        secrets: Secrets,
+    ) -> Arc<Library> {
         let gateway = Gateway::new(config.limits());
         let means = Means { world, data_dir: config.data_dir.value.clone(), secrets, gateway };
         Arc::new(Library {
-            book: ArcSwap::from_pointee(Book::from(config.clone())),
-            base: Arc::new(config),
+            book: ArcSwap::from_pointee(Book::from(&*config)),
+            base: config,
             store,
             openers: Openers::new(means),
             reading: Mutex::new(Some(Instant::now())),

@@ -174,7 +174,7 @@ mod tests {
             Change::ConnectionOpened(second.id()),
             Change::ConnectionClosed(id),
         ];
-        assert_eq!(want.map(|_| told.try_recv().unwrap()), want);
+        assert_eq!(want.each_ref().map(|_| told.try_recv().unwrap()), want);
     }
 
     #[test]

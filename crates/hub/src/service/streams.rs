@@ -113,6 +113,11 @@ impl Streams {
         self.len() == 0
     }
 
+    /// Ends all conversations: the service stops.
+    pub fn close_all(&self) {
+        self.0.lock().lines.drain().for_each(|(_, line)| line.close());
+    }
+
     /// A conversation with `model`, under a name that nobody has.
     fn create(&self, caller: &Caller, id: String, model: Arc<dyn Model>) -> Result<String> {
         let mut open = self.0.lock();

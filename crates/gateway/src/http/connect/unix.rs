@@ -36,7 +36,9 @@ pub(super) async fn open(path: &Path) -> Result<TokioIo<UnixStream>> {
     opened.map(TokioIo::new).map_err(|error| {
         let at = path.display();
         let text = match error.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!("nothing listens at {at}"),
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                format!("nothing listens at {at}")
+            }
             _ => format!("cannot reach {at}: {error}"),
         };
         Fault::new(Kind::Network, text)

@@ -1,6 +1,6 @@
 //! Streams with scripted models on a paused clock.
 
-mod lane;
+mod bulk;
 mod limits;
 mod soak;
 

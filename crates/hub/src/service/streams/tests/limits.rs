@@ -158,6 +158,7 @@ async fn a_stream_that_nobody_uses_is_closed() {
             assert_eq!(streams.len(), 2);
             get(&streams, "a", &used).await.unwrap();
         }
+        a_moment().await;
         assert_eq!(streams.len(), 1);
         assert_eq!(get(&streams, "a", &idle).await.unwrap_err().kind, Kind::NotFound);
         tokio::time::sleep(IDLE_MAX * 2).await;

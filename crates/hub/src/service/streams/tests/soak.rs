@@ -75,7 +75,7 @@ async fn client(streams: Arc<Streams>, number: u64, model: Arc<Counted>, sent: A
     streams.caller_left(&owner);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn soak_clients_that_die_leave_nothing_behind() {
     let full = std::env::var_os("ALTHING_SOAK").is_some();
     let clients = if full { CLIENTS_SOAK } else { CLIENTS };
