@@ -18,7 +18,6 @@ mod words;
 pub use address::BusAddress;
 pub use client::Client;
 pub use gate::{CALL_BYTES_MAX, CALLS_BYTES_MAX, CALLS_MAX, CLIENTS_MAX};
-pub use requests::{CHUNKS_MAX, RECEIVE_MS_MAX};
 
 use crate::service::Service;
 use crate::service::words::Change;

@@ -16,7 +16,7 @@ use zbus::message::Header;
 use zbus::names::{BusName, OwnedUniqueName, UniqueName};
 
 /// Clients at once; a further one is refused with `LimitsExceeded`.
-pub const CLIENTS_MAX: usize = 512;
+pub const CLIENTS_MAX: usize = 4096;
 /// Calls of one client at work at once; a further one is refused with `LimitsExceeded`.
 pub const CALLS_MAX: usize = 64;
 /// Bytes of one call's arguments; a larger call is refused with `LimitsExceeded`.
@@ -54,7 +54,9 @@ struct Client {
 /// A call that was let in.
 struct Visit {
     caller: Caller,
-    client: Arc<Client>,
+    /// Cancelled when the client leaves or is put out.
+    gone: CancellationToken,
+    _client: Arc<Client>,
     _permits: [OwnedSemaphorePermit; 2],
 }
 
@@ -91,12 +93,11 @@ impl Gate {
         work: impl FnOnce(Arc<Service>, Caller) -> F,
     ) -> Result<F::Output, Refusal> {
         let visit = self.admit(header).await?;
-        let gone = visit.client.line.get().map(Connection::closed).unwrap_or_default();
         tokio::select! {
             biased;
             // First: whoever closes its own connection still gets the answer.
             output = work(self.service.clone(), visit.caller.clone()) => Ok(output),
-            () = gone.cancelled() => Err(Refusal::denied(CLOSED)),
+            () = visit.gone.cancelled() => Err(Refusal::denied(CLOSED)),
             () = self.stop.cancelled() => Err(Refusal::denied("the service is stopping")),
         }
     }
@@ -127,8 +128,8 @@ impl Gate {
             }
         };
         line.count(None);
-        let caller = line.caller();
-        Ok(Visit { caller, client, _permits: [calls, bytes] })
+        let (caller, gone) = (line.caller(), line.closed());
+        Ok(Visit { caller, gone, _client: client, _permits: [calls, bytes] })
     }
 
     /// The client behind a name. It is in the table before the bus is asked who it is: so one that
@@ -163,8 +164,8 @@ impl Gate {
             return Err(Refusal::denied("only programs of the service's own user may call"));
         }
         let process = who.process_id().and_then(super::process_name);
-        let line = self.service.connections.enter("dbus", process.as_deref().unwrap_or(name));
-        let line = line.map_err(|fault| Refusal::limits(fault.message))?;
+        let process = process.as_deref().unwrap_or(name);
+        let line = self.service.connections.enter("dbus", process).map_err(Refusal::limits)?;
         self.watch(name, &line);
         Ok(line)
     }

@@ -5,6 +5,7 @@ use super::fields::{Dict, Fields, Malformed, Sent, Word};
 use super::refusal::Trouble;
 use super::words::{all, put};
 use crate::service::Service;
+use crate::service::streams::CHUNKS_MAX;
 use crate::service::words::{
     AddApiKey, AddLocal, AddOAuth, Added, Caller, CompleteRequest, Received,
 };
@@ -12,11 +13,6 @@ use althing_chat::Message;
 use althing_stdx::redact::Secret;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The longest wait for a chunk: callers give up on the bus after 25 s. Longer waits are cut.
-pub const RECEIVE_MS_MAX: i32 = 20_000;
-/// Chunks in one reply. More are left for the next.
-pub const CHUNKS_MAX: i32 = 1024;
 
 /// A request as it came.
 pub(super) struct Asked {
@@ -145,13 +141,11 @@ pub(super) async fn send_message(asked: Asked) -> Outcome {
 pub(super) async fn receive_stream(asked: Asked) -> Outcome {
     let fields = asked.read();
     let stream: String = fields.required("stream_id")?;
-    let wait = at_least(&fields, "timeout_ms", 0)?.unwrap_or(RECEIVE_MS_MAX).min(RECEIVE_MS_MAX);
-    let wait = Duration::from_millis(wait.unsigned_abs().into());
-    let max = at_least(&fields, "max_chunks", 1)?.unwrap_or(1).min(CHUNKS_MAX);
-    let got = asked
-        .service
-        .receive_stream(&asked.caller, &stream, Some(wait), max.unsigned_abs() as usize)
-        .await?;
+    let wait = at_least(&fields, "timeout_ms", 0)?.map(|ms| ms.unsigned_abs().into());
+    let wait = wait.map(Duration::from_millis);
+    let max = at_least(&fields, "max_chunks", 1)?.unwrap_or(1).unsigned_abs() as usize;
+    let max = max.min(CHUNKS_MAX);
+    let got = asked.service.receive_stream(&asked.caller, &stream, wait, max).await?;
     Ok(received(got, max > 1))
 }
 
