@@ -51,7 +51,11 @@ fn read_back(dialect: &Dialect, streamed: bool, bytes: &[u8], cut: usize) -> Ans
     let mut deltas = reader.feed(head);
     deltas.extend(reader.feed(tail));
     deltas.extend(reader.end());
-    answer(deltas.into_iter().map(|delta| delta.unwrap()).collect())
+    let mut got = answer(deltas.into_iter().map(|delta| delta.unwrap()).collect());
+    // What nobody counted is written as 0.
+    let counted = |reasoning: &u64| *reasoning > 0;
+    got.usage = got.usage.map(|it| Usage { reasoning: it.reasoning.filter(counted), ..it });
+    got
 }
 
 #[track_caller]
