@@ -2,6 +2,7 @@
 
 use crate::config::{Config, World};
 use crate::secrets::Secrets;
+use crate::service::logins;
 use crate::service::words::ProviderKind;
 use crate::store::Stored;
 use althing_gateway::{Access, Endpoint, Gateway, provider};
@@ -22,7 +23,7 @@ pub struct Means {
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a
 /// key that stay.
 type Open = fn(&Means, &Stored) -> Result<Arc<dyn Access>>;
-const OPENERS: &[(ProviderKind, Open)] = &[];
+const OPENERS: &[(ProviderKind, Open)] = &[(ProviderKind::OAuth, logins::open)];
 
 /// Where the key of an added provider is kept.
 pub(crate) fn key_id(provider_id: &str) -> String {
@@ -102,9 +103,8 @@ impl Openers {
 /// Whether nothing changed that matters to who opens it. A provider that was removed and added
 /// again is another one.
 fn is_same(a: &Stored, b: &Stored) -> bool {
-    let of = |it: &Stored| {
-        (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms)
-    };
+    let of =
+        |it: &Stored| (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms);
     of(a) == of(b)
 }
 
