@@ -1,6 +1,6 @@
-//! Logins by the device flow (RFC 8628), as the providers really do it. What a provider does its own
-//! way is a row of [`LOGINS`]; what was heard decides what comes next in `device.rs`, without a
-//! socket; this file asks.
+//! Logins by the device flow (RFC 8628), as the providers really do it. What a provider does its
+//! own way is a row of [`LOGINS`]; what was heard decides what comes next in `device.rs`, without
+//! a socket; this file asks.
 
 mod answers;
 pub mod copilot;

@@ -6,8 +6,8 @@ use super::world::World;
 use althing_gateway::login::{Flow, LOGINS, LoginRow};
 use althing_stdx::{Fault, Result};
 
-/// How to log in at a provider. A `.env` file has no say: whoever names the servers gets the tokens.
-/// A wrong value is a fault, since what was meant for one server must not go to another.
+/// How to log in at a provider. A `.env` file has no say: whoever names the servers gets the
+/// tokens. A wrong value is a fault, since what was meant for one server must not go to another.
 pub(crate) fn login_flow(world: &World, row: &'static LoginRow) -> Result<Flow> {
     // Whatever is wrong with the rest of the file was told when it was read.
     let file = TomlFile::read(world.config_file().value, &mut Vec::new());

@@ -217,7 +217,9 @@ impl Polling {
         tokio::spawn(async move {
             let ended = tokio::select! {
                 ended = self.login.finish(&self.device) => ended,
-                () = removed(&self.changes, &self.row.id) => return self.end(Ended::Failed(self.gone())),
+                () = removed(&self.changes, &self.row.id) => {
+                    return self.end(Ended::Failed(self.gone()));
+                }
             };
             match ended {
                 Ok(tokens) => self.done(tokens).await,
