@@ -87,7 +87,7 @@ async fn from_the_code_to_the_models() {
         assert_eq!(told, want);
         let models = service.models(Some(&id)).await.unwrap();
         let models: Vec<&str> = models.iter().map(|it| it.model_id.as_str()).collect();
-        assert_eq!(models.contains(&"fake-large"), true, "{models:?}");
+        assert!(models.contains(&"fake-large"), "{models:?}");
         assert!(!models.contains(&"hidden") && !models.contains(&"switched-off"), "{models:?}");
 
         service.delete_provider(&id).await.unwrap();
