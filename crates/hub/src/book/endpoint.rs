@@ -3,6 +3,7 @@
 use crate::config::{Config, World};
 use crate::local::{self, Runners};
 use crate::secrets::Secrets;
+use crate::service::logins;
 use crate::service::words::ProviderKind;
 use crate::store::Stored;
 use althing_gateway::{Access, Endpoint, Gateway, LOCAL_FILE, Provider, provider};
@@ -24,7 +25,8 @@ pub struct Means {
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a
 /// key that stay.
 type Open = fn(&Means, &Stored) -> Result<Arc<dyn Access>>;
-const OPENERS: &[(ProviderKind, Open)] = &[(ProviderKind::Local, local::open)];
+const OPENERS: &[(ProviderKind, Open)] =
+    &[(ProviderKind::OAuth, logins::open), (ProviderKind::Local, local::open)];
 
 /// Where the key of an added provider is kept.
 pub(crate) fn key_id(provider_id: &str) -> String {
