@@ -6,10 +6,13 @@ use crate::args::Routes;
 use crate::terminal::table::table;
 use althing_chat::Message;
 use althing_hub::service::words::{ALIAS, Caller, CompleteRequest, RouteTarget, TargetState};
+use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Result};
 
 /// Enough for one word, also from a model that thinks first.
 const TEST_TOKENS: u32 = 256;
+/// Characters of a test's answer that are shown.
+const SAID_CHARS_MAX: usize = 120;
 
 pub async fn routes(action: Routes) -> Result<()> {
     let desk = Desk::open();
@@ -51,7 +54,8 @@ pub async fn routes(action: Routes) -> Result<()> {
                 Reach::There(client) => client.complete(request).await?,
                 Reach::Here(service) => service.complete(&caller, request).await?,
             };
-            print(&format!("{} answered: {}\n", done.answered_by, done.message.text.trim()))
+            let said = one_line(&done.message.text, SAID_CHARS_MAX);
+            print(&format!("{} answered: {said}\n", done.answered_by))
         }
     }
 }
