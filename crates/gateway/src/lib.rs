@@ -22,7 +22,6 @@ mod tests;
 pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
-pub use http::unix_url;
 pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, family, is_chat_model, provider};
 pub use route::{Routed, Target};
@@ -62,6 +61,12 @@ impl Endpoint {
         let title = self.provider.title;
         if self.id == self.provider.name { title.into() } else { format!("{title} ({})", self.id) }
     }
+}
+
+/// The address of a server behind a Unix socket, as a base URL without a path. Nothing but this
+/// machine can be behind it, and no proxy is asked for it.
+pub fn unix_url(socket: &std::path::Path) -> String {
+    http::unix_url(socket)
 }
 
 /// How long and how much a call may take. Time in line counts against none of them.
