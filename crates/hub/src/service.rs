@@ -4,6 +4,7 @@
 pub mod changes;
 pub mod chat;
 pub mod connections;
+pub mod discuss;
 pub mod locals;
 pub mod logins;
 pub mod metrics;
