@@ -59,7 +59,7 @@ async fn one_that_does_not_answer_is_checked_when_it_does() {
     let service = service(&[]).await;
     let upstream = Upstream::start(Options::default().mishap(|seen| {
         // The first request only: adding.
-        (seen.nth == 0).then_some("err-503")
+        (seen.nth == 1).then_some("err-503")
     }));
     let added = add(&service, "Mine", "vllm", &upstream).await.unwrap();
     let note = added.note.unwrap();
