@@ -22,8 +22,7 @@ pub fn is_wanted() -> bool {
 
 /// Says that it is ready, before anything else is done, and serves until the frontend leaves.
 pub fn run() -> ExitCode {
-    let done = check_arguments().and_then(|()| say_ready()).and_then(|()| serve());
-    match done {
+    match check_arguments().and_then(|()| serve()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => ExitCode::from(report(&fault)),
     }
@@ -52,7 +51,9 @@ fn serve() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Fault::internal(format!("no runtime: {e}")))?;
     let done = runtime.block_on(async {
+        // From `ready` on it ends well, however it is asked to.
         let mut stops = Stops::new()?;
+        say_ready()?;
         let world = World::real();
         let config = Arc::new(Config::load(&world));
         config.warnings.iter().for_each(tell);

@@ -63,6 +63,12 @@ impl Endpoint {
     }
 }
 
+/// The address of a server behind a Unix socket, as a base URL without a path. Nothing but this
+/// machine can be behind it, and no proxy is asked for it.
+pub fn unix_url(socket: &std::path::Path) -> String {
+    http::unix_url(socket)
+}
+
 /// How long and how much a call may take. Time in line counts against none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

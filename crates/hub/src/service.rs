@@ -4,6 +4,7 @@
 pub mod changes;
 pub mod chat;
 pub mod connections;
+pub mod discuss;
 pub mod locals;
 pub mod logins;
 pub mod metrics;
@@ -66,6 +67,7 @@ impl Service {
 
     /// Writes what is still in memory. Calls under way have been dropped before.
     pub async fn close(&self) -> Result<()> {
+        self.streams.close_all();
         self.metrics.flush().await
     }
 }

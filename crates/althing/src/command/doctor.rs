@@ -41,9 +41,9 @@ pub async fn examine() -> Result<()> {
     for row in PROVIDERS.iter().filter(|row| {
         !found.providers.iter().any(|p| p.configured.endpoint.provider.name == row.name)
     }) {
-        let hint = match row.key_env.first() {
-            Some(variable) if row.needs_key => format!("no key; set {variable}"),
-            _ => format!("no address; set {}_BASE_URL", row.env_prefix),
+        let hint = match row.needs_key {
+            true => format!("no key; {}", row.how_to_open()),
+            false => format!("no address; set {}_BASE_URL", row.env_prefix),
         };
         report.line(Mark::Off, row.title, &hint);
     }

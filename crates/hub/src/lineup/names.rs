@@ -232,7 +232,7 @@ fn unusable(name: &str, row: &Provider, config: &Config) -> Fault {
     let kind = if row.needs_key { Kind::BadKey } else { Kind::NotFound };
     let why = match config.warnings.iter().find(|warning| is_its_own(&warning.name)) {
         Some(warning) => format!("cannot be used: {warning}"),
-        None if row.needs_key => format!("has no key: set {}", row.key_env.join(" or ")),
+        None if row.needs_key => format!("has no key: {}", row.how_to_open()),
         None => format!("is not configured: set {}_BASE_URL", row.env_prefix),
     };
     Fault::new(kind, format!("{}: {} {why}", quoted(name), row.title))
