@@ -38,7 +38,13 @@ pub(crate) fn login_id(provider_id: &str) -> String {
 /// runner and a fresh token outlive the book they were made for.
 pub(super) struct Openers {
     means: Means,
-    known: Mutex<HashMap<String, (Stored, Arc<dyn Access>)>>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// Who opens a provider, and the provider as it was then.
+struct Known {
+    row: Stored,
+    access: Arc<dyn Access>,
 }
 
 impl Openers {
@@ -90,11 +96,11 @@ impl Openers {
         };
         // A panic elsewhere cannot leave the map half changed.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, access)) = known.get(&row.id).filter(|(before, _)| is_same(before, row)) {
-            return Ok(Some(access.clone()));
+        if let Some(known) = known.get(&row.id).filter(|known| is_same(&known.row, row)) {
+            return Ok(Some(known.access.clone()));
         }
         let access = open(&self.means, row)?;
-        known.insert(row.id.clone(), (row.clone(), access.clone()));
+        known.insert(row.id.clone(), Known { row: row.clone(), access: access.clone() });
         Ok(Some(access))
     }
 }
@@ -102,9 +108,8 @@ impl Openers {
 /// Whether nothing changed that matters to who opens it. A provider that was removed and added
 /// again is another one.
 fn is_same(a: &Stored, b: &Stored) -> bool {
-    let of = |it: &Stored| {
-        (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms)
-    };
+    let of =
+        |it: &Stored| (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms);
     of(a) == of(b)
 }
 
