@@ -42,7 +42,13 @@ pub(crate) fn login_id(provider_id: &str) -> String {
 /// runner and a fresh token outlive the book they were made for.
 pub(super) struct Openers {
     means: Means,
-    known: Mutex<HashMap<String, (Stored, Arc<dyn Access>)>>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// Who opens a provider, and the provider as it was then.
+struct Known {
+    row: Stored,
+    access: Arc<dyn Access>,
 }
 
 impl Openers {
@@ -94,11 +100,11 @@ impl Openers {
         };
         // A panic elsewhere cannot leave the map half changed.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, access)) = known.get(&row.id).filter(|(before, _)| is_same(before, row)) {
-            return Ok(Some(access.clone()));
+        if let Some(known) = known.get(&row.id).filter(|known| is_same(&known.row, row)) {
+            return Ok(Some(known.access.clone()));
         }
         let access = open(&self.means, row)?;
-        known.insert(row.id.clone(), (row.clone(), access.clone()));
+        known.insert(row.id.clone(), Known { row: row.clone(), access: access.clone() });
         Ok(Some(access))
     }
 }
