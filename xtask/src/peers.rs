@@ -10,7 +10,12 @@ use tokio::process::Command;
 use crate::step::{Run, spawn};
 
 /// What of the system the peers need: a program, and the package that has it where there is apt.
-const SYSTEM: &[(&str, &str)] = &[("npm", "npm"), ("tmux", "tmux")];
+const SYSTEM: &[(&str, &str)] = &[
+    ("npm", "npm"),
+    ("tmux", "tmux"),
+    ("dbus-daemon", "dbus"),
+    ("gnome-keyring-daemon", "gnome-keyring"),
+];
 
 /// One row per peer: what `peers/<name>` asks for is installed at `<target>/peers/<name>`.
 const PEERS: &[(&str, &[Part])] =

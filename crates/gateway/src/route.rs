@@ -1,7 +1,23 @@
-//! Several targets behind one voice: in order, with fallback.
+//! Several targets behind one voice: in order, with fallback. `rules` says which fault leads to
+//! which next step, `health` who is asked at all, `call` is one call from first to last target.
 
-use crate::Endpoint;
-use std::sync::Arc;
+mod call;
+mod health;
+mod line;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use line::{Board, Line, Turn};
+pub(crate) use rules::rule;
+
+use crate::{Endpoint, Gateway, Limits};
+use althing_chat::{Ask, Model, Speaking};
+use althing_stdx::Kind;
+use call::Call;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// One model at one server.
 #[derive(Debug, Clone)]
@@ -15,5 +31,72 @@ impl Target {
     /// `provider:model`.
     pub fn id(&self) -> String {
         format!("{}:{}", self.endpoint.id, self.model)
+    }
+}
+
+/// A target that is not asked for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// How long still.
+    pub wait: Duration,
+    /// What it did.
+    pub kind: Kind,
+}
+
+/// Which target answered a call, once its first word is there; or which one failed last, once all
+/// have. Empty where nobody was asked.
+pub type Answered = Arc<OnceLock<Target>>;
+
+/// How a target is asked within limits. Tests put scripted voices here.
+type Voice = Arc<dyn Fn(&Target, Limits) -> Arc<dyn Model> + Send + Sync>;
+
+/// A voice over several targets. Cheap to clone.
+#[derive(Clone)]
+pub struct Routed(Arc<Inner>);
+
+struct Inner {
+    id: String,
+    targets: Vec<Target>,
+    affinity: Option<u64>,
+    limits: Limits,
+    board: Arc<Board>,
+    voice: Voice,
+}
+
+impl Routed {
+    /// As `speak`, and who answered. The books of the targets are kept from the first poll on.
+    pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
+        let answered = Answered::default();
+        let Inner { id, targets, affinity, limits, board, voice } = &*self.0;
+        let line = Line::new(board, targets.clone(), *affinity);
+        let call = Call::new(id, line, voice.clone(), *limits, ask, answered.clone());
+        (call.speaking(), answered)
+    }
+}
+
+impl Model for Routed {
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    fn speak(&self, ask: Ask) -> Speaking {
+        self.speak_noting(ask).0
+    }
+}
+
+impl Gateway {
+    /// A voice that falls back along `targets`. Calls with the same `affinity` stay at the target
+    /// that answered the last one, whose prompt cache is warm.
+    pub fn route(&self, id: &str, targets: Vec<Target>, affinity: Option<u64>) -> Routed {
+        let gateway = self.clone();
+        let voice: Voice = Arc::new(move |target, limits| gateway.voice(target, limits));
+        let (limits, board) = (self.limits, self.board.clone());
+        Routed(Arc::new(Inner { id: id.into(), targets, affinity, limits, board, voice }))
+    }
+
+    /// Whether `target` is left alone just now where others stand beside it, and why.
+    pub fn rest(&self, target: &Target) -> Option<Rest> {
+        let health = self.board.health();
+        health.rest(&health.spot(target), false, Instant::now())
     }
 }

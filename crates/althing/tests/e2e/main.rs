@@ -8,6 +8,7 @@ mod faults;
 mod frontend;
 mod harness;
 mod ipc;
+mod keyring;
 mod kill;
 mod litellm;
 mod person;
