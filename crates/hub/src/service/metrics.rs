@@ -109,8 +109,8 @@ impl Metrics {
         Ok(snapshot(first, now.max(first), &all))
     }
 
-    /// One snapshot for each minute that touches the time from `start_ms` to before `end_ms` and has
-    /// something in it; for each day where the minutes are merged. The windows say which.
+    /// One snapshot for each minute that touches the time from `start_ms` to before `end_ms` and
+    /// has something in it; for each day where the minutes are merged. The windows say which.
     pub async fn range(&self, start_ms: i64, end_ms: i64) -> Result<Vec<Snapshot>> {
         let (first, end) = minutes(start_ms, end_ms)?;
         if end_ms - start_ms > RANGE_DAYS_MAX * DAY_MS {
