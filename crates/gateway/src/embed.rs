@@ -4,6 +4,7 @@ mod wire;
 
 use crate::access::{self, Wanted};
 use crate::call::{Deadline, from_now, late};
+use crate::dialect::Request;
 use crate::exchange::{read, scrub};
 use crate::{Endpoint, Gateway, retry};
 use althing_chat::Usage;
@@ -39,9 +40,9 @@ impl Gateway {
             return Err(Fault::invalid(text));
         }
         let wire = wire::of(endpoint)?;
-        let (path, body) = (wire.write)(model, &inputs, dimensions);
+        let Request { path, headers, body } = (wire.write)(model, &inputs, dimensions);
         let body = Bytes::from(serde_json::to_vec(&body).map_err(Fault::internal)?);
-        let wanted = Wanted { path, headers: vec![], body: Some(body) };
+        let wanted = Wanted { path, headers, body: Some(body) };
         let answer = self.fetch(endpoint, &wanted).await.map_err(|fault| scrub(endpoint, fault))?;
         let embedded = (wire.read)(&answer).map_err(|fault| scrub(endpoint, fault))?;
         let (want, got) = (inputs.len(), embedded.vectors.len());

@@ -1,9 +1,9 @@
 //! What goes out to an endpoint and what may come back from it: the key into its header, statuses,
 //! redirects and content types, and no key in any fault.
 
-use crate::Endpoint;
 use crate::dialect::Refusal;
 use crate::http::{Body, Incoming, Outgoing};
+use crate::{Endpoint, Target};
 use althing_stdx::redact::redact;
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
@@ -20,6 +20,8 @@ pub struct Declined {
     pub fault: Fault,
     /// The provider's own answer where there was one, without any key.
     pub answer: Option<Box<Answer>>,
+    /// Who was asked last; none where nobody was.
+    pub target: Option<Target>,
 }
 
 /// An error as the provider sent it, as far as it is read.
@@ -33,7 +35,7 @@ pub struct Answer {
 
 impl From<Fault> for Declined {
     fn from(fault: Fault) -> Declined {
-        Declined { fault, answer: None }
+        Declined { fault, answer: None, target: None }
     }
 }
 
@@ -154,7 +156,8 @@ async fn refused(endpoint: &Endpoint, incoming: Incoming) -> Declined {
     let refusal = Refusal { status, header: &header, body: &body };
     let fault = (endpoint.provider.dialect.refuse)(&refusal).status(status);
     let body = Bytes::from(without_key(endpoint, &String::from_utf8_lossy(&body)));
-    Declined { fault, answer: Some(Box::new(Answer { status, headers, body })) }
+    let answer = Some(Box::new(Answer { status, headers, body }));
+    Declined { fault, answer, target: None }
 }
 
 /// The first `max` bytes of a body, and whether that was all of it.

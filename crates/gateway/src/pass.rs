@@ -3,6 +3,7 @@
 
 mod gate;
 mod head;
+mod receive;
 mod relay;
 mod stream;
 mod tail;

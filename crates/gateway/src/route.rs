@@ -43,7 +43,8 @@ pub struct Rest {
     pub kind: Kind,
 }
 
-/// Which target answered a call, once its first word is there.
+/// Which target answered a call, once its first word is there; or which one failed last, once all
+/// have. Empty where nobody was asked.
 pub type Answered = Arc<OnceLock<Target>>;
 
 /// How a target is asked within limits. Tests put scripted voices here.

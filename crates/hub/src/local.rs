@@ -11,7 +11,9 @@ mod tail;
 
 pub(crate) use file::ModelFile;
 
+use crate::book::Means;
 use crate::config::{Config, World};
+use crate::store::Stored;
 use althing_gateway::access::Hold;
 use althing_gateway::{Access, Grant, Listed};
 use althing_stdx::{Fault, Kind, Result};
@@ -46,6 +48,12 @@ impl Options {
         let idle = Duration::from_secs(*config.local_idle_seconds);
         Options { env: world.env.clone(), data_dir: config.data_dir.value.clone(), idle }
     }
+}
+
+/// Who opens a provider that is a file.
+pub(crate) fn open(means: &Means, row: &Stored) -> Result<Arc<dyn Access>> {
+    let file = row.local_path.as_deref().ok_or_else(|| Fault::internal("a file without a path"))?;
+    Ok(means.runners.runner(Path::new(file)))
 }
 
 /// The runners of this process. Clones share them.

@@ -68,6 +68,7 @@ impl Service {
     /// Writes what is still in memory. Calls under way have been dropped before.
     pub async fn close(&self) -> Result<()> {
         self.streams.close_all();
+        self.library.means().runners.close().await;
         self.metrics.flush().await
     }
 }

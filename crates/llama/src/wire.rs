@@ -105,7 +105,8 @@ impl Wanted {
         if let Some(said) = self.messages.iter().find(|it| !ROLES.contains(&it.role.as_str())) {
             return Err(format!("messages: role {:?} is none of {}", said.role, ROLES.join(", ")));
         }
-        for (name, value, most) in [("temperature", self.temperature, 2.0), ("top_p", self.top_p, 1.0)]
+        for (name, value, most) in
+            [("temperature", self.temperature, 2.0), ("top_p", self.top_p, 1.0)]
         {
             if let Some(wrong) = value.filter(|value| !(0.0..=most).contains(value)) {
                 return Err(format!("{name}: must be from 0 to {most}, not {wrong}"));

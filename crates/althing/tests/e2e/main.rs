@@ -13,5 +13,6 @@ mod keyring;
 mod kill;
 mod litellm;
 mod mcp;
+mod local;
 mod person;
 mod resume;

@@ -3,7 +3,7 @@
 use super::Embedded;
 use crate::Endpoint;
 use crate::dialect::gemini::resource;
-use crate::dialect::parse;
+use crate::dialect::{Request, parse};
 use althing_chat::Usage;
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 /// The wire of one dialect.
 pub(super) struct Wire {
     dialect: &'static str,
-    /// Path and body.
-    pub(super) write:
-        fn(model: &str, inputs: &[String], dimensions: Option<u32>) -> (String, Value),
+    pub(super) write: fn(model: &str, inputs: &[String], dimensions: Option<u32>) -> Request,
     pub(super) read: fn(body: &[u8]) -> Result<Embedded>,
 }
 
@@ -38,17 +36,21 @@ fn text(body: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(body)
 }
 
+fn request(path: String, body: Value) -> Request {
+    Request { path, headers: vec![], body }
+}
+
 fn usage(input: Option<u64>) -> Option<Usage> {
     // A vector has no tokens, so the answer's are known.
     input.map(|input| Usage { input: Some(input), output: Some(0), ..Usage::default() })
 }
 
-fn write_openai(model: &str, inputs: &[String], dimensions: Option<u32>) -> (String, Value) {
+fn write_openai(model: &str, inputs: &[String], dimensions: Option<u32>) -> Request {
     let mut body = json!({ "model": model, "input": inputs, "encoding_format": "float" });
     if let Some(dimensions) = dimensions {
         body["dimensions"] = dimensions.into();
     }
-    ("/embeddings".into(), body)
+    request("/embeddings".into(), body)
 }
 
 #[derive(Deserialize)]
@@ -77,12 +79,12 @@ fn read_openai(body: &[u8]) -> Result<Embedded> {
     Ok(Embedded { vectors: answer.data.into_iter().map(|row| row.embedding).collect(), usage })
 }
 
-fn write_ollama(model: &str, inputs: &[String], dimensions: Option<u32>) -> (String, Value) {
+fn write_ollama(model: &str, inputs: &[String], dimensions: Option<u32>) -> Request {
     let mut body = json!({ "model": model, "input": inputs });
     if let Some(dimensions) = dimensions {
         body["dimensions"] = dimensions.into();
     }
-    ("/api/embed".into(), body)
+    request("/api/embed".into(), body)
 }
 
 #[derive(Deserialize)]
@@ -96,7 +98,7 @@ fn read_ollama(body: &[u8]) -> Result<Embedded> {
     Ok(Embedded { vectors: answer.embeddings, usage: usage(answer.prompt_eval_count) })
 }
 
-fn write_gemini(model: &str, inputs: &[String], dimensions: Option<u32>) -> (String, Value) {
+fn write_gemini(model: &str, inputs: &[String], dimensions: Option<u32>) -> Request {
     let name = if model.contains('/') { model.to_string() } else { format!("models/{model}") };
     let requests = inputs.iter().map(|input| {
         let content = json!({ "parts": [{ "text": input }] });
@@ -107,7 +109,7 @@ fn write_gemini(model: &str, inputs: &[String], dimensions: Option<u32>) -> (Str
         request
     });
     let body = json!({ "requests": requests.collect::<Vec<_>>() });
-    (format!("/v1beta/{}:batchEmbedContents", resource(model)), body)
+    request(format!("/v1beta/{}:batchEmbedContents", resource(model)), body)
 }
 
 #[derive(Deserialize)]
@@ -136,7 +138,11 @@ mod tests {
     fn check(dialect: &str, path: &str, body: Value, answer: &str, tokens: Option<u64>) {
         let wire = WIRES.iter().find(|wire| wire.dialect == dialect).unwrap();
         let inputs = ["a".to_string(), "b".to_string()];
-        assert_eq!((wire.write)("m/x y", &inputs, Some(2)), (path.into(), body), "{dialect}");
+        assert_eq!(
+            (wire.write)("m/x y", &inputs, Some(2)),
+            request(path.into(), body),
+            "{dialect}"
+        );
         let vectors = vec![vec![1.0, -2.5], vec![3.0, 4e-3]];
         assert_eq!((wire.read)(answer.as_bytes()), Ok(Embedded { vectors, usage: usage(tokens) }));
         for cut in 0..answer.len() {

@@ -74,10 +74,10 @@ mod tests {
                 " { \"x\" : [1.0, 1e400],\n\"model\" : \"new \\\"one\\\"\" , \"stream\":true } ",
             ),
             (
-                r#"{"messages":[{"model":"no","stream":true}],"model":"m","stream":null}"#,
+                r#"{"x":[{"model":"no","stream":true}],"model":"m","stream":null}"#,
                 "m",
                 false,
-                r#"{"messages":[{"model":"no","stream":true}],"model":"new \"one\"","stream":null}"#,
+                r#"{"x":[{"model":"no","stream":true}],"model":"new \"one\"","stream":null}"#,
             ),
         ] {
             let bytes = Bytes::copy_from_slice(body.as_bytes());

@@ -3,6 +3,7 @@
 
 use super::{Answered, Line, Turn, Voice, rule};
 use crate::Limits;
+use crate::dialect::cut;
 use althing_chat::{Ask, Delta, Retry, Speaking};
 use althing_stdx::{Fault, Kind};
 use futures_util::stream::{StreamExt, unfold};
@@ -99,6 +100,7 @@ impl Call {
                     self.hold(turn, speaking, held, delta)
                 }
                 (Phase::Holding { turn, .. }, Some(Err(fault))) => self.fall_back(turn, fault),
+                (Phase::Holding { turn, .. }, None) => self.fall_back(turn, cut()),
                 (Phase::Flowing { turn, speaking }, Some(Ok(delta))) => {
                     self.ready.push_back(Ok(delta));
                     Phase::Flowing { turn, speaking }
@@ -178,7 +180,11 @@ impl Call {
         }
         let may_go_on = rule(&fault).falls_back && self.spent < self.limits.total;
         match may_go_on.then(|| self.line.next()).flatten() {
-            None => self.end(fault),
+            None => {
+                // Nobody answered, so nothing is there yet.
+                let _ = self.answered.set(turn.target);
+                self.end(fault)
+            }
             Some(next) => {
                 let message = format!("{}; {} is asked", fault.message, next.target.id());
                 self.ready.push_back(Ok(Delta::Retrying(Retry {

@@ -80,7 +80,7 @@ impl Line {
             Some((_, rest)) if wait.is_none() => rest.kind,
             _ => Kind::RateLimited,
         };
-        Fault::new(kind, format!("no target is free now: {reasons}")).retry_after(wait)
+        Fault::new(kind, format!("all targets rest: {reasons}")).retry_after(wait)
     }
 }
 

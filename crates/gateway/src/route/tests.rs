@@ -1,1 +1,2 @@
-
+mod scripted;
+mod sockets;

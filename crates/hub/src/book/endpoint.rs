@@ -1,10 +1,11 @@
 //! From an added provider to a server that can be asked.
 
 use crate::config::{Config, World};
+use crate::local::{self, Runners};
 use crate::secrets::Secrets;
 use crate::service::words::ProviderKind;
 use crate::store::Stored;
-use althing_gateway::{Access, Endpoint, Gateway, provider};
+use althing_gateway::{Access, Endpoint, Gateway, LOCAL_FILE, Provider, provider};
 use althing_stdx::Result;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,12 +18,13 @@ pub struct Means {
     pub data_dir: PathBuf,
     pub secrets: Secrets,
     pub gateway: Gateway,
+    pub runners: Runners,
 }
 
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a
 /// key that stay.
 type Open = fn(&Means, &Stored) -> Result<Arc<dyn Access>>;
-const OPENERS: &[(ProviderKind, Open)] = &[];
+const OPENERS: &[(ProviderKind, Open)] = &[(ProviderKind::Local, local::open)];
 
 /// Where the key of an added provider is kept.
 pub(crate) fn key_id(provider_id: &str) -> String {
@@ -55,7 +57,7 @@ impl Openers {
         if !row.enabled {
             return Err(unfinished(row.kind).into());
         }
-        let Some(like) = provider(&row.row) else {
+        let Some(like) = like(row) else {
             return Err(format!("this Althing does not know the provider type '{}'", row.row));
         };
         let access = self.access(row).map_err(|fault| fault.message)?;
@@ -106,6 +108,13 @@ fn is_same(a: &Stored, b: &Stored) -> bool {
         (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms)
     };
     of(a) == of(b)
+}
+
+fn like(row: &Stored) -> Option<&'static Provider> {
+    match row.kind {
+        ProviderKind::Local => Some(&LOCAL_FILE),
+        ProviderKind::ApiKey | ProviderKind::OAuth => provider(&row.row),
+    }
 }
 
 fn unfinished(kind: ProviderKind) -> &'static str {

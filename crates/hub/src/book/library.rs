@@ -5,6 +5,7 @@ use super::endpoint::Openers;
 use super::{Book, Entry, Means};
 use crate::config::{Config, World};
 use crate::log::now_ms;
+use crate::local::{self, Runners};
 use crate::secrets::Secrets;
 use crate::store::{Store, Stored};
 use althing_gateway::Gateway;
@@ -51,7 +52,9 @@ impl Library {
         secrets: Secrets,
     ) -> Arc<Library> {
         let gateway = Gateway::new(config.limits());
-        let means = Means { world, data_dir: config.data_dir.value.clone(), secrets, gateway };
+        let runners = Runners::new(local::Options::new(&world, &config));
+        let data_dir = config.data_dir.value.clone();
+        let means = Means { world, data_dir, secrets, gateway, runners };
         Arc::new(Library {
             book: ArcSwap::from_pointee(Book::from(&*config)),
             base: config,

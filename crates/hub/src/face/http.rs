@@ -14,6 +14,8 @@ mod reply;
 mod router;
 mod shape;
 mod talk;
+#[cfg(test)]
+mod tests;
 mod token;
 mod wire;
 

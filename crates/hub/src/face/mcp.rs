@@ -27,7 +27,7 @@ pub async fn serve(
     writer: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
-    let line = Arc::new(service.connections.enter("mcp", "mcp client"));
+    let line = Arc::new(service.connections.enter("mcp", "mcp client")?);
     let closed = line.closed();
     let desk = Desk { service, line };
     let running = desk.serve((reader, writer)).await;

@@ -19,9 +19,8 @@ const ALIGNMENT: u64 = 32;
 const ALIGNMENT_MAX: u64 = 1 << 20;
 
 /// Types of facts by number, with their sizes; strings and lists are read on their own.
-const SIZES: &[(u32, u64)] = &[
-    (0, 1), (1, 1), (2, 2), (3, 2), (4, 4), (5, 4), (6, 4), (7, 1), (10, 8), (11, 8), (12, 8),
-];
+const SIZES: &[(u32, u64)] =
+    &[(0, 1), (1, 1), (2, 2), (3, 2), (4, 4), (5, 4), (6, 4), (7, 1), (10, 8), (11, 8), (12, 8)];
 const U32: u32 = 4;
 const STRING: u32 = 8;
 const LIST: u32 = 9;
@@ -125,7 +124,8 @@ impl<R: Read> Source<R> {
         }
         let (kind, begin) = (self.u32()?, self.u64()?);
         let block = BLOCKS.iter().find(|(number, ..)| *number == kind);
-        let bytes = block.map_or(Some(0), |(_, of, bytes)| values.div_ceil(*of).checked_mul(*bytes));
+        let bytes =
+            block.map_or(Some(0), |(_, of, bytes)| values.div_ceil(*of).checked_mul(*bytes));
         bytes.and_then(|bytes| bytes.checked_add(begin)).ok_or_else(broken)
     }
 

@@ -46,7 +46,9 @@ impl Process {
         let process = Process { group, place, _stdin: child.stdin.take() };
         match timeout(START_MAX, process.ready(&mut child)).await {
             Ok(true) => Ok((process, child)),
-            Ok(false) => Err(failed(format!("{name} cannot load {}: {}", shown(model), tail.why().await))),
+            Ok(false) => {
+                Err(failed(format!("{name} cannot load {}: {}", shown(model), tail.why().await)))
+            }
             Err(_) => {
                 let text = format!("{name} did not load {} within {START_MAX:?}", shown(model));
                 Err(failed(text))

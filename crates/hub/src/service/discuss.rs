@@ -2,11 +2,12 @@
 //! kept in the history like any other.
 
 use super::Service;
+use crate::book::Book;
 use crate::discover;
 use crate::lineup::{self, Lineup};
 use crate::runs::{Request, Run, Runs};
 use althing_assembly::demo::Pace;
-use althing_assembly::event::{Outcome, Parts, Speech, Totals, What};
+use althing_assembly::event::{Outcome, Parts, Quoted, Speech, What};
 use althing_assembly::{Event, Method};
 use althing_stdx::Result;
 use std::time::Duration;
@@ -17,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// What a program wants discussed. What is none is as configured.
 pub struct Discussion {
     pub question: String,
+    /// What was said or given before the question.
+    pub context: Vec<Quoted>,
     pub method: &'static Method,
     /// Empty: the configured line-up, else one chosen from what is found.
     pub models: Vec<String>,
@@ -25,50 +28,70 @@ pub struct Discussion {
     pub max_cost_usd: Option<f64>,
 }
 
+/// A discussion that has begun. Dropping it does not end it; the run's control does.
+pub struct Held {
+    pub run: Run,
+    /// What the person should know about who sits.
+    pub notes: Vec<String>,
+    /// Scripted voices speak, since there are no models.
+    pub demo: bool,
+}
+
 impl Service {
-    /// Begins a discussion. Dropping the [`Run`] does not end it; its control does.
-    pub async fn discuss(&self, wanted: Discussion) -> Result<Run> {
-        let config = self.library.book().config.clone();
-        let lineup = self.seat(&wanted).await?;
+    /// Begins a discussion.
+    pub async fn discuss(&self, wanted: Discussion) -> Result<Held> {
+        self.library.refresh().await?;
+        let book = self.library.book();
+        let lineup = self.seat(&wanted, &book).await?;
+        let (notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
+        let config = &book.config;
         let runs = Runs {
-            store: self.store.clone(),
-            gateway: self.gateway.clone(),
+            library: self.library.clone(),
+            metrics: Some(self.metrics.clone()),
             pace: Pace { word_ms: 0 },
-            config: config.clone(),
             #[cfg(test)]
             voices: Default::default(),
         };
-        runs.start(Request {
+        let rounds = wanted.rounds.unwrap_or(*config.rounds_per_agent);
+        let run = runs.start(Request {
+            estimate_usd: estimate(&lineup, &wanted, rounds),
             question: wanted.question,
-            context: vec![],
+            context: wanted.context,
             method: wanted.method,
             lineup,
             roles: None,
-            rounds: wanted.rounds.unwrap_or(*config.rounds_per_agent),
+            rounds,
             turns: None,
             synthesizer: *config.synthesizer,
             language: wanted.language.or_else(|| config.language.value.clone()),
             pause: None,
             max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd)),
-            estimate_usd: None,
             continues: None,
             tools: vec![],
             stream: true,
-        })
-        .await
+        });
+        Ok(Held { run: run.await?, notes, demo })
     }
 
-    async fn seat(&self, wanted: &Discussion) -> Result<Lineup> {
-        let config = self.library.book().config.clone();
-        if !wanted.models.is_empty() && !lineup::needs_discovery(&wanted.models, &config) {
-            return lineup::resolve(&wanted.models, &config, None);
+    async fn seat(&self, wanted: &Discussion, book: &Book) -> Result<Lineup> {
+        if !wanted.models.is_empty() && !lineup::needs_discovery(&wanted.models, book) {
+            return lineup::resolve(&wanted.models, book, None);
         }
-        let found = discover::discover(&config, &self.gateway, PATIENCE).await;
+        let found = discover::discover(book, &self.gateway, PATIENCE).await;
         if wanted.models.is_empty() {
-            return Ok(lineup::choose_for(&found, wanted.method, &config));
+            return Ok(lineup::choose_for(&found, wanted.method, book));
         }
-        lineup::resolve(&wanted.models, &config, Some(&found))
+        lineup::resolve(&wanted.models, book, Some(&found))
     }
+}
+
+/// A part of the price would pass for the whole, so it is all or none.
+fn estimate(lineup: &Lineup, wanted: &Discussion, rounds: u32) -> Option<f64> {
+    let seats = lineup.seats.len();
+    let calls = (wanted.method.calls)(seats, seats * rounds as usize);
+    let context: usize = wanted.context.iter().map(|it| it.text.len()).sum();
+    let estimate = lineup::estimate(lineup, calls, wanted.question.len() + context);
+    estimate.usd.filter(|_| estimate.unpriced == 0)
 }
 
 /// What a program learns of an event while it waits, in one line.
@@ -102,14 +125,6 @@ pub fn conclusion(event: &Event) -> Option<String> {
             Some(text)
         }
         _ if by.speech == Speech::Synthesis => Some(said.text.clone()),
-        _ => None,
-    }
-}
-
-/// Tokens and money of a run, from its last event.
-pub fn totals(event: &Event) -> Option<Totals> {
-    match &event.what {
-        What::RunEnded { totals, .. } => Some(*totals),
         _ => None,
     }
 }

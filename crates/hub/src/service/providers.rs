@@ -4,6 +4,8 @@ mod wanted;
 #[cfg(test)]
 mod tests;
 
+pub(super) use wanted::checked_name;
+
 use super::Service;
 use super::words::{AddApiKey, Added, Change, ProviderInfo, ProviderKind};
 use crate::book::{Entry, key_id, login_id};

@@ -5,6 +5,8 @@ pub(super) mod anthropic;
 mod field;
 pub(super) mod openai;
 pub(super) mod responses;
+#[cfg(test)]
+mod tests;
 
 use super::shape::Shape;
 use althing_chat::{Answer, Ask, Delta, Tool};

@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(names().count(), 7);
         assert_eq!(method("althing/oxford").unwrap().unwrap().name, "oxford");
         assert!(method("gpt-5").unwrap().is_none());
-        let fault = method("althing/answer").unwrap_err();
+        let fault = method("althing/answer").err().unwrap();
         assert_eq!(fault.kind, Kind::UnknownModel);
         assert!(fault.message.contains("althing/standard"), "{fault}");
     }

@@ -18,9 +18,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Headers of one request; more are a 431.
-const HEADERS_MAX: usize = 100;
-/// Bytes that are read ahead, and so of a whole head; a longer one is a 431.
+/// Bytes of a request's line and headers; more are a 431, and so are more than 100 headers, which
+/// is hyper's own limit.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// After a failed accept, which mostly means that there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -109,8 +108,7 @@ async fn converse(app: Arc<App>, socket: TcpStream, limits: Limits, stop: Cancel
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.head)
-        .max_headers(HEADERS_MAX)
-        .max_buf_size(HEAD_BYTES_MAX);
+        .max_header_size(HEAD_BYTES_MAX);
     let mut talk = pin!(http.serve_connection(Wire::new(socket, limits.stall), answer));
     tokio::select! {
         // An error is the client's: it left, dawdled or does not speak HTTP.

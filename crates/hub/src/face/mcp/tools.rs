@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Characters of an answer between two notes of progress.
 const TELL_EVERY_CHARS: usize = 400;
 
+/// Behind an answer that no model gave.
+const DEMO: &str = "(No model is configured: scripted demo voices spoke, which know nothing.)";
+
 /// One tool.
 pub(super) struct Row {
     pub name: &'static str,
@@ -118,17 +121,22 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
     let name = wanted.method.as_deref().unwrap_or(&service.library.book().config.method).to_string();
     let language = wanted.language.as_deref().map(crate::config::language).transpose();
     let language = language.map_err(|problem| Fault::invalid(format!("language: {problem}")))?;
-    let run = service.discuss(Discussion {
+    let held = service.discuss(Discussion {
         question: wanted.question,
+        context: vec![],
         method: methods::method(&name)?,
         models: wanted.models,
         rounds: wanted.rounds,
         language,
         max_cost_usd: wanted.max_cost_usd,
     });
-    let run = run.await?;
-    let _stop = StopOnDrop(run.control.clone());
-    follow(run, &mut told).await
+    let held = held.await?;
+    let _stop = StopOnDrop(held.run.control.clone());
+    for note in held.notes {
+        told.tell(note).await;
+    }
+    let said = follow(held.run, &mut told).await?;
+    Ok(if held.demo { format!("{said}\n\n{DEMO}") } else { said })
 }
 
 /// Reads a run's log to its end.
@@ -166,7 +174,7 @@ impl Drop for StopOnDrop {
 
 async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
     let wanted: CompleteArguments = read(arguments)?;
-    service.library.refresh().await;
+    service.library.refresh().await?;
     let voice = service.voice(&wanted.model, None)?;
     let ask = Ask {
         max_tokens: wanted.max_tokens,
