@@ -5,7 +5,6 @@ mod connect;
 #[cfg(test)]
 mod tests;
 
-
 pub(crate) use self::connect::{is_loopback, unix_url};
 
 use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause};

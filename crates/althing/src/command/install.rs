@@ -114,7 +114,8 @@ mod tests {
             cwd: "/".into(),
             home: "/home/ann".into(),
         };
-        let [(bus, activation), (unit, service)] = files(&world, Path::new("/opt/al thing")).unwrap();
+        let [(bus, activation), (unit, service)] =
+            files(&world, Path::new("/opt/al thing")).unwrap();
         assert_eq!(
             bus,
             Path::new("/home/ann/.local/share/dbus-1/services/org.althing.Capability1.service")

@@ -42,7 +42,7 @@ pub async fn metrics(args: args::Metrics) -> Result<()> {
 }
 
 async fn look(reach: &Reach, since: Duration) -> Result<(i64, Vec<Snapshot>)> {
-    let now = now_ms();
+    let now = now_ms() as i64;
     let start = now - since.as_millis() as i64;
     let minutes = match reach {
         Reach::There(client) => client.range(start, now + 1).await?,
@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn columns_have_what_falls_into_them() {
-        let minutes = [minute(1_000, 1, None, 0), minute(61_000, 8, None, 0), minute(0, 2, None, 0)];
+        let minutes =
+            [minute(1_000, 1, None, 0), minute(61_000, 8, None, 0), minute(0, 2, None, 0)];
         assert_eq!(chart(1_000, Duration::from_secs(120), &minutes, 4), [3, 0, 8, 0]);
         let drawn: String = [3, 0, 8, 0].map(|count| bar(count, 8)).iter().collect();
         assert_eq!(drawn, "▃ █ ");

@@ -56,7 +56,11 @@ fn key(args: &AddProvider, wants_key: bool) -> Result<Option<Secret>> {
         let missing = || Fault::invalid(format!("--key-env: {name} is not set"));
         return value.map(|value| Some(Secret::new(value.trim()))).ok_or_else(missing);
     }
-    if wants_key { input::secret(&format!("Key of {}: ", args.provider_type)).map(Some) } else { Ok(None) }
+    if wants_key {
+        input::secret(&format!("Key of {}: ", args.provider_type)).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 async fn add_local(desk: &Desk, args: AddLocal) -> Result<()> {
@@ -122,7 +126,8 @@ fn shown(all: &[ProviderInfo]) -> String {
     let rows = all.iter().map(|it| {
         let place = it.local_path.clone().or_else(|| it.base_url.clone()).unwrap_or_default();
         let off = if it.enabled { "" } else { " (off)" };
-        let from = it.note.as_ref().map_or(it.source.clone(), |note| format!("{}; {note}", it.source));
+        let from =
+            it.note.as_ref().map_or(it.source.clone(), |note| format!("{}; {note}", it.source));
         vec![
             format!("{}{off}", it.provider_id),
             it.name.clone(),

@@ -16,7 +16,8 @@ pub async fn routes(action: Routes) -> Result<()> {
     let reach = desk.reach().await?;
     match action {
         Routes::Set { alias, targets } => {
-            let targets: Vec<RouteTarget> = targets.iter().map(|it| target(it)).collect::<Result<_>>()?;
+            let targets: Vec<RouteTarget> =
+                targets.iter().map(|it| target(it)).collect::<Result<_>>()?;
             let count = targets.len();
             ask_service!(reach, set_route(&alias, targets))?;
             print(&match count {
@@ -57,9 +58,8 @@ pub async fn routes(action: Routes) -> Result<()> {
 
 /// `provider:model`, where the provider may be `alias`.
 fn target(text: &str) -> Result<RouteTarget> {
-    let parts = text.split_once(':').filter(|(provider, model)| {
-        !provider.is_empty() && !model.is_empty()
-    });
+    let parts =
+        text.split_once(':').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let Some((provider, model)) = parts else {
         let text = format!("target: want provider:model or {ALIAS}:NAME, not '{text}'");
         return Err(Fault::invalid(text));
@@ -69,7 +69,8 @@ fn target(text: &str) -> Result<RouteTarget> {
 
 fn shown(rows: &[(String, TargetState)]) -> String {
     if rows.is_empty() {
-        return "There are no routes. `althing routes set NAME provider:model …` makes one.\n".into();
+        return "There are no routes. `althing routes set NAME provider:model …` makes one.\n"
+            .into();
     }
     let head = ["NAME", "TARGET", "STATE"].map(String::from).to_vec();
     let rows = rows.iter().map(|(name, state)| {

@@ -21,7 +21,8 @@ pub async fn serve(args: args::Serve) -> Result<()> {
     let service = Service::open(desk.world.clone()).await?;
     let stop = CancellationToken::new();
     let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
-    let http = if args.no_http { None } else { Some(open_http(&desk, &args, &service, &stop).await?) };
+    let http =
+        if args.no_http { None } else { Some(open_http(&desk, &args, &service, &stop).await?) };
     if bus.is_none() && http.is_none() {
         return Err(Fault::new(Kind::Network, "there is no session bus, and no HTTP is wanted"));
     }

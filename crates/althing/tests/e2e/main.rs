@@ -12,7 +12,7 @@ mod ipc;
 mod keyring;
 mod kill;
 mod litellm;
-mod mcp;
 mod local;
+mod mcp;
 mod person;
 mod resume;

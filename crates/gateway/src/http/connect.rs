@@ -3,8 +3,8 @@
 
 mod unix;
 
-pub(crate) use unix::unix_url;
 pub(super) use unix::path as unix_path;
+pub(crate) use unix::unix_url;
 
 use super::origin;
 use althing_stdx::{Fault, Kind, Result};

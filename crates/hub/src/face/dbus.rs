@@ -30,10 +30,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
+use zbus::Connection;
 use zbus::fdo::{DBusProxy, NameOwnerChanged, NameOwnerChangedStream, RequestNameFlags};
 use zbus::names::{BusName, WellKnownName};
 use zbus::object_server::SignalEmitter;
-use zbus::Connection;
 
 /// The name on the bus, for callers, `.service` files and units.
 pub const BUS_NAME: &str = "org.althing.Capability1";

@@ -31,7 +31,8 @@ pub async fn serve(
     let closed = line.closed();
     let desk = Desk { service, line };
     let running = desk.serve((reader, writer)).await;
-    let running = running.map_err(|e| Fault::invalid(format!("the client is no MCP client: {e}")))?;
+    let running =
+        running.map_err(|e| Fault::invalid(format!("the client is no MCP client: {e}")))?;
     let leave = running.cancellation_token();
     let waiting = running.waiting();
     tokio::pin!(waiting, stop);

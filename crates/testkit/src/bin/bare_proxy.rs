@@ -14,7 +14,8 @@ use std::io::{self, Write};
 use tokio::net::{TcpListener, TcpStream};
 
 type Pool = Client<HttpConnector, Full<Bytes>>;
-type Passed = StreamBody<futures_util::stream::BoxStream<'static, Result<Frame<Bytes>, hyper::Error>>>;
+type Passed =
+    StreamBody<futures_util::stream::BoxStream<'static, Result<Frame<Bytes>, hyper::Error>>>;
 
 fn main() -> io::Result<()> {
     let upstream = std::env::args().nth(1).unwrap_or_default();
@@ -44,7 +45,11 @@ async fn converse(socket: TcpStream, pool: Pool, upstream: Uri) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
 }
 
-async fn pass(pool: Pool, upstream: Uri, request: Request<Incoming>) -> io::Result<Response<Passed>> {
+async fn pass(
+    pool: Pool,
+    upstream: Uri,
+    request: Request<Incoming>,
+) -> io::Result<Response<Passed>> {
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let mut parts = upstream.into_parts();

@@ -96,7 +96,8 @@ fn a_connection_that_is_closed_is_out_until_it_comes_anew() {
     upstream.wait_for_sync(|seen| seen.iter().any(|it| it.model == "hang"));
     let listed = pythons(&bus);
     assert_eq!(listed[0]["requests_count"], 2, "{listed:?}");
-    let closed = once(&bus, "CloseConnection", json!({"connection_id": listed[0]["connection_id"]}));
+    let closed =
+        once(&bus, "CloseConnection", json!({"connection_id": listed[0]["connection_id"]}));
     assert_eq!(closed["success"], true, "{closed}");
     let denied = "org.althing.Capability1.Error.AccessDenied";
     assert_eq!(python.answer(waiting).unwrap_err().0, denied);

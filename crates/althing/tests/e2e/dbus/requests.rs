@@ -49,9 +49,8 @@ fn rows() -> Vec<(&'static str, Value, Want)> {
     let nobody = json!({"provider_id": "nobody"});
     let added = json!({"name": "Upstream", "provider_type": "openai", "api_key": KEY,
         "base_url": "$url/v1"});
-    let said = |role: Value| {
-        json!({"model_id": "fast", "messages": [{"role": role, "content": "hello"}]})
-    };
+    let said =
+        |role: Value| json!({"model_id": "fast", "messages": [{"role": role, "content": "hello"}]});
     let answered = || {
         ok(json!({"completion": {"role": 3, "role_name": "MESSAGE_ROLE_ASSISTANT", "content": "*",
             "tool_calls": null}, "usage": {"prompt_tokens": "*", "completion_tokens": "*",
@@ -73,11 +72,7 @@ fn rows() -> Vec<(&'static str, Value, Want)> {
         ("AddOAuthProvider", json!({"name": "X"}), wrong("provider_type: missing")),
         ("CompleteOAuth", nobody.clone(), failed("not_found")),
         ("CompleteOAuth", json!({}), wrong("provider_id: missing")),
-        (
-            "AddLocalProvider",
-            json!({"name": "X", "model_path": "/no/such/file.gguf"}),
-            failed("*"),
-        ),
+        ("AddLocalProvider", json!({"name": "X", "model_path": "/no/such/file.gguf"}), failed("*")),
         ("AddLocalProvider", json!({"name": "X"}), wrong("model_path: missing")),
         (
             "ListProviders",
@@ -300,9 +295,8 @@ fn play(call: Call<'_>) {
     for typed in [true, false] {
         let mut provider = String::new();
         for (request, fields, want) in rows() {
-            let fill = |text: &str| {
-                text.replace("$url", &upstream.url()).replace("$provider", &provider)
-            };
+            let fill =
+                |text: &str| text.replace("$url", &upstream.url()).replace("$provider", &provider);
             let fields: Value = serde_json::from_str(&fill(&fields.to_string())).unwrap();
             let Some((interface, signature, body)) = shaped(typed, request, &fields) else {
                 continue;
@@ -330,7 +324,11 @@ fn play(call: Call<'_>) {
 }
 
 /// A request in one of its forms; none where its fields do not have the types of the other.
-fn shaped(typed: bool, request: &str, fields: &Value) -> Option<(&'static str, &'static str, Value)> {
+fn shaped(
+    typed: bool,
+    request: &str,
+    fields: &Value,
+) -> Option<(&'static str, &'static str, Value)> {
     let (interface, _, signature, placed) = FORMS.iter().find(|row| row.1 == request).unwrap();
     if !typed {
         return Some(("Messages", "a{sv}", json!([fields])));
@@ -371,7 +369,8 @@ fn fits(want: &Value, got: &Value) -> bool {
         // gdbus: the outcome, and every name and text that is wanted.
         (Value::Object(want), Value::String(text)) => {
             let success = format!("'success': <{}>", want["success"]);
-            text.contains(&success) && want.iter().all(|(key, _)| text.contains(&format!("'{key}'")))
+            text.contains(&success)
+                && want.iter().all(|(key, _)| text.contains(&format!("'{key}'")))
         }
         (Value::Object(want), Value::Object(got)) => want.iter().all(|(key, want)| match want {
             Value::Null => !got.contains_key(key),

@@ -34,7 +34,8 @@ fn everything_can_be_seen_by_introspection() {
         return;
     }
     let _serving = bus.serve();
-    let shown = bus.command("busctl").args(["--user", "introspect", BUS_NAME, OBJECT_PATH]).output();
+    let shown =
+        bus.command("busctl").args(["--user", "introspect", BUS_NAME, OBJECT_PATH]).output();
     let shown = Done::of(shown.unwrap());
     let lines: Vec<String> = shown
         .out

@@ -76,10 +76,8 @@ impl Client {
     }
 
     pub async fn add_local(&self, wanted: AddLocal) -> Result<Added> {
-        let sent = Sent::from([
-            ("name", wanted.name.into()),
-            ("model_path", wanted.model_path.into()),
-        ]);
+        let sent =
+            Sent::from([("name", wanted.name.into()), ("model_path", wanted.model_path.into())]);
         self.ask("AddLocalProvider", sent).await?.added()
     }
 

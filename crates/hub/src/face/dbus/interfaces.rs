@@ -26,10 +26,7 @@ pub(super) struct Connections(pub Arc<Gate>);
 type Result<T> = std::result::Result<T, Refusal>;
 
 /// The arguments in place, among the options; they win over options of the same name.
-fn with<const N: usize>(
-    placed: [(&str, Variant<'static>); N],
-    mut options: Dict,
-) -> Result<Dict> {
+fn with<const N: usize>(placed: [(&str, Variant<'static>); N], mut options: Dict) -> Result<Dict> {
     for (name, value) in placed {
         let value = OwnedVariant::try_from(value);
         let value = value.map_err(|error| Malformed(format!("{name}: {error}")))?;
@@ -102,15 +99,13 @@ impl Providers {
         name: String,
         model_path: String,
     ) -> Result<Sent> {
-        let request = with([("name", name.into()), ("model_path", model_path.into())], Dict::new())?;
+        let request =
+            with([("name", name.into()), ("model_path", model_path.into())], Dict::new())?;
         self.0.call(&header, request, requests::add_local_provider).await
     }
 
     #[zbus(out_args("response"))]
-    async fn list_providers(
-        &self,
-        #[zbus(header)] header: Header<'_>,
-    ) -> Result<Sent> {
+    async fn list_providers(&self, #[zbus(header)] header: Header<'_>) -> Result<Sent> {
         self.0.call(&header, Dict::new(), requests::list_providers).await
     }
 
@@ -220,19 +215,15 @@ impl Routing {
     }
 
     #[zbus(out_args("aliases"))]
-    async fn list_aliases(
-        &self,
-        #[zbus(header)] header: Header<'_>,
-    ) -> Result<(Vec<String>,)> {
-        let work = |service: Arc<crate::service::Service>, _| async move { service.aliases().await };
+    async fn list_aliases(&self, #[zbus(header)] header: Header<'_>) -> Result<(Vec<String>,)> {
+        let work =
+            |service: Arc<crate::service::Service>, _| async move { service.aliases().await };
         Ok((self.0.during(&header, work).await??,))
     }
 
     #[zbus(signal)]
-    pub(super) async fn route_changed(
-        emitter: &SignalEmitter<'_>,
-        alias: &str,
-    ) -> zbus::Result<()>;
+    pub(super) async fn route_changed(emitter: &SignalEmitter<'_>, alias: &str)
+    -> zbus::Result<()>;
 }
 
 #[interface(name = "org.althing.Capability1.Chat")]
@@ -330,10 +321,7 @@ impl Metrics {
     }
 
     #[zbus(out_args("response"))]
-    async fn get_metrics_snapshot(
-        &self,
-        #[zbus(header)] header: Header<'_>,
-    ) -> Result<Sent> {
+    async fn get_metrics_snapshot(&self, #[zbus(header)] header: Header<'_>) -> Result<Sent> {
         self.0.call(&header, Dict::new(), requests::get_metrics_snapshot).await
     }
 
@@ -344,7 +332,8 @@ impl Metrics {
         start_ms: i64,
         end_ms: i64,
     ) -> Result<Sent> {
-        let request = with([("start_ms", start_ms.into()), ("end_ms", end_ms.into())], Dict::new())?;
+        let request =
+            with([("start_ms", start_ms.into()), ("end_ms", end_ms.into())], Dict::new())?;
         self.0.call(&header, request, requests::get_metrics_range).await
     }
 }
@@ -357,10 +346,7 @@ impl Connections {
     }
 
     #[zbus(out_args("response"))]
-    async fn list_connections(
-        &self,
-        #[zbus(header)] header: Header<'_>,
-    ) -> Result<Sent> {
+    async fn list_connections(&self, #[zbus(header)] header: Header<'_>) -> Result<Sent> {
         self.0.call(&header, Dict::new(), requests::list_connections).await
     }
 

@@ -193,7 +193,7 @@ fn added(it: Added) -> Sent {
 
 /// `chunk` has the whole text and `chunks` its pieces: whichever a client reads, nothing is lost.
 fn received(got: Received, many: bool) -> Sent {
-        let mut sent = Sent::new();
+    let mut sent = Sent::new();
     if !got.chunks.is_empty() {
         sent.insert("chunk", Message::assistant(got.chunks.concat()).write().into());
     }

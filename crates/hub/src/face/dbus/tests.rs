@@ -65,8 +65,7 @@ fn enums_are_taken_as_number_or_as_any_of_their_names() {
         let dict = dict([("role", value)]);
         assert_eq!(Fields::of(&dict).required::<Role>("role"), Ok(Role::User));
     }
-    let kinds: [Variant<'static>; 3] =
-        ["oauth".into(), "PROVIDER_TYPE_OAUTH".into(), 2_u32.into()];
+    let kinds: [Variant<'static>; 3] = ["oauth".into(), "PROVIDER_TYPE_OAUTH".into(), 2_u32.into()];
     for value in kinds {
         let dict = dict([("type", value)]);
         assert_eq!(Fields::of(&dict).required("type"), Ok(ProviderKind::OAuth));

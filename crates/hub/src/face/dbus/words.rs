@@ -98,7 +98,8 @@ impl Word for Message {
     }
 
     fn write(self) -> Sent {
-        let (_, number, name) = ROLES.into_iter().find(|row| row.0 == self.role).unwrap_or(ROLES[1]);
+        let (_, number, name) =
+            ROLES.into_iter().find(|row| row.0 == self.role).unwrap_or(ROLES[1]);
         let mut sent = Sent::from([("role", number.into()), ("role_name", name.into())]);
         put(&mut sent, "content", Some(self.text).filter(|text| !text.is_empty()));
         let calls = Some(self.tool_calls).filter(|calls| !calls.is_empty());
@@ -273,7 +274,8 @@ impl Word for ModelInfo {
 
 impl Word for RouteTarget {
     fn read(fields: &Fields<'_>) -> Result<RouteTarget, Malformed> {
-        let (provider_id, model_id) = (fields.required("provider_id")?, fields.required("model_id")?);
+        let (provider_id, model_id) =
+            (fields.required("provider_id")?, fields.required("model_id")?);
         Ok(RouteTarget { provider_id, model_id })
     }
 

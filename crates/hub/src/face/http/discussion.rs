@@ -2,13 +2,10 @@
 //! answer. What happens on the way is told in comments.
 
 use super::talk::{Piece, Pieces};
-use crate::discover;
-use crate::lineup::{self, Lineup};
 use crate::log::RunLog;
-use crate::runs::{Control, Request, Runs};
+use crate::runs::Control;
 use crate::service::Service;
-use crate::service::metrics::Sample;
-use althing_assembly::demo::Pace;
+use crate::service::discuss::{Discussion, Held};
 use althing_assembly::event::{Ending, Event, Outcome, Parts, Quoted, Speech, Totals, Turn, What};
 use althing_assembly::{Method, methods};
 use althing_chat::{Ask, Delta, Message, Role, Stop, Usage};
@@ -20,8 +17,6 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 const PREFIX: &str = "althing/";
-/// How long the providers' lists are waited for.
-const PATIENCE: Duration = Duration::from_secs(4);
 /// After so much silence a comment tells that the discussion goes on.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Behind an answer that no model gave.
@@ -52,43 +47,20 @@ pub(super) async fn hold(
     ask: &Ask,
 ) -> Result<Pieces> {
     let (question, context) = subject(ask)?;
-    let config = service.library.book().config.clone();
-    let found = discover::discover(&config, &service.gateway, PATIENCE).await;
-    let lineup = lineup::choose_for(&found, method, &config);
-    let (notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
-    let runs = Runs {
-        config: config.clone(),
-        store: service.store.clone(),
-        gateway: service.gateway.clone(),
-        pace: Pace { word_ms: 0 },
-        #[cfg(test)]
-        voices: Default::default(),
-    };
-    let rounds = *config.rounds_per_agent;
-    let run = runs
-        .start(Request {
-            estimate_usd: estimate(&lineup, method, rounds, &question, &context),
-            question,
-            context,
-            method,
-            lineup,
-            roles: None,
-            rounds,
-            turns: None,
-            synthesizer: *config.synthesizer,
-            language: config.language.value.clone(),
-            pause: None,
-            max_cost_usd: Some(*config.max_cost_usd),
-            continues: None,
-            tools: vec![],
-            stream: true,
-        })
-        .await?;
+    let held = service.discuss(Discussion {
+        question,
+        context,
+        method,
+        models: vec![],
+        rounds: None,
+        language: None,
+        max_cost_usd: None,
+    });
+    let Held { run, notes, demo } = held.await?;
     let mut ready: VecDeque<Result<Piece>> = VecDeque::new();
     ready.push_back(comment(format!("run {}", run.id)));
     ready.extend(notes.into_iter().map(comment));
     let watch = Watch {
-        service: service.clone(),
         log: run.log.clone(),
         seq: 0,
         ready,
@@ -122,21 +94,6 @@ fn subject(ask: &Ask) -> Result<(String, Vec<Quoted>)> {
     Ok((ask.messages[last].text.clone(), context))
 }
 
-fn estimate(
-    lineup: &Lineup,
-    method: &Method,
-    rounds: u32,
-    question: &str,
-    context: &[Quoted],
-) -> Option<f64> {
-    let seats = lineup.seats.len();
-    let calls = (method.calls)(seats, seats * rounds as usize);
-    let length = question.len() + context.iter().map(|it| it.text.len()).sum::<usize>();
-    let estimate = lineup::estimate(lineup, calls, length);
-    // A part of the price would pass for the whole.
-    estimate.usd.filter(|_| estimate.unpriced == 0)
-}
-
 /// A client that leaves takes its discussion along.
 struct Reins(Control);
 
@@ -148,7 +105,6 @@ impl Drop for Reins {
 
 /// A reader of the run's log.
 struct Watch {
-    service: Arc<Service>,
     log: Arc<RunLog>,
     seq: u64,
     ready: VecDeque<Result<Piece>>,
@@ -198,7 +154,6 @@ impl Watch {
     }
 
     fn turn_ended(&mut self, by: &Turn, outcome: &Outcome) {
-        self.service.metrics.record(sample(by, outcome));
         match outcome {
             Outcome::Failed(failure) => {
                 let text = format!("{} failed: {}", by.name, failure.message);
@@ -242,15 +197,6 @@ fn usage(totals: &Totals) -> Usage {
         output: Some(totals.output_tokens),
         ..Usage::default()
     }
-}
-
-fn sample(by: &Turn, outcome: &Outcome) -> Sample {
-    let (provider, model) = by.model.split_once(':').unwrap_or(("", &by.model));
-    let (failed, usage, cost_usd) = match outcome {
-        Outcome::Said(said) => (false, said.usage.unwrap_or_default(), said.cost_usd),
-        Outcome::Failed(failure) => (true, Usage::default(), failure.cost_usd),
-    };
-    Sample { provider: provider.into(), model: model.into(), failed, usage, cost_usd }
 }
 
 #[cfg(test)]

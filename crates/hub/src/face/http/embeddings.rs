@@ -114,9 +114,7 @@ fn write(model: &str, embedded: &Embedded, packed: bool) -> Value {
             Value::from(STANDARD.encode(bytes))
         }
     };
-    let row = |(index, it): (usize, &Vec<f32>)| {
-        value!({ "object": "embedding", "index": index, "embedding": vector(it) })
-    };
+    let row = |(index, it): (usize, &Vec<f32>)| value!({ "object": "embedding", "index": index, "embedding": vector(it) });
     let data: Vec<Value> = embedded.vectors.iter().enumerate().map(row).collect();
     let tokens = embedded.usage.and_then(|usage| usage.input).unwrap_or(0);
     value!({
@@ -154,6 +152,9 @@ mod tests {
         let embedded = Embedded { vectors: vec![vec![1.0, -0.5]], usage: None };
         assert_eq!(write("m", &embedded, false)["data"][0]["embedding"], value!([1.0, -0.5]));
         let packed = write("m", &embedded, true)["data"][0]["embedding"].clone();
-        assert_eq!(STANDARD.decode(packed.as_str().unwrap()).unwrap(), [0, 0, 128, 63, 0, 0, 0, 191]);
+        assert_eq!(
+            STANDARD.decode(packed.as_str().unwrap()).unwrap(),
+            [0, 0, 128, 63, 0, 0, 0, 191]
+        );
     }
 }

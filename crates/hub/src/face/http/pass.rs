@@ -74,7 +74,8 @@ async fn send(
     head: Head,
     affinity: Option<u64>,
 ) -> Reply {
-    let header = |name: &&'static str| Some((*name, parts.headers.get(*name)?.to_str().ok()?.into()));
+    let header =
+        |name: &&'static str| Some((*name, parts.headers.get(*name)?.to_str().ok()?.into()));
     let headers = dialect.headers.iter().filter_map(header).collect();
     let request = PassRequest { dialect: dialect.upstream, path, body, head, headers };
     let passed = match service.gateway.pass(&targets, request, affinity).await {

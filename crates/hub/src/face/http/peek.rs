@@ -116,10 +116,12 @@ mod tests {
 
     #[test]
     fn a_conversation_stays_itself_as_it_grows() {
-        let first = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"}]}"#;
+        let first =
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"}]}"#;
         let later = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},
             {"role":"assistant","content":"b"},{"role":"user","content":"c"}],"stream":true}"#;
-        let other = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}"#;
+        let other =
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}"#;
         assert!(of(&[], first).is_some());
         assert_eq!(of(&[], first), of(&[], later));
         assert_ne!(of(&[], first), of(&[], other));

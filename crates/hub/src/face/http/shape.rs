@@ -115,10 +115,16 @@ mod tests {
         check(Fault::invalid("n: 1"), (400, bad, "invalid_params", bad));
         check(Fault::invalid("big").status(413), (413, bad, "invalid_params", "request_too_large"));
         let kinds = [
-            (Kind::BadKey, (401, "authentication_error", "invalid_api_key", "authentication_error")),
+            (
+                Kind::BadKey,
+                (401, "authentication_error", "invalid_api_key", "authentication_error"),
+            ),
             (Kind::UnknownModel, (404, bad, "model_not_found", "not_found_error")),
             (Kind::NoCredit, (402, bad, "insufficient_quota", "billing_error")),
-            (Kind::RateLimited, (429, "rate_limit_error", "rate_limit_exceeded", "rate_limit_error")),
+            (
+                Kind::RateLimited,
+                (429, "rate_limit_error", "rate_limit_exceeded", "rate_limit_error"),
+            ),
             (Kind::ContextTooLong, (400, bad, "context_length_exceeded", bad)),
             (Kind::Overloaded, (503, "server_error", "overloaded", "overloaded_error")),
             (Kind::TimedOut, (504, "server_error", "timed_out", "timeout_error")),
@@ -131,9 +137,11 @@ mod tests {
 
     #[test]
     fn a_bad_field_is_named() {
-        let param = |message: &str| Shape::OpenAi.error(&Fault::invalid(message))["error"]["param"]
-            .as_str()
-            .map(str::to_string);
+        let param = |message: &str| {
+            Shape::OpenAi.error(&Fault::invalid(message))["error"]["param"]
+                .as_str()
+                .map(str::to_string)
+        };
         assert_eq!(param("messages[2].role: no 'x'").as_deref(), Some("messages[2].role"));
         assert_eq!(param("no JSON: it ends early"), None);
         assert_eq!(param("nothing"), None);

@@ -118,7 +118,8 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
     if wanted.max_cost_usd.is_some_and(|usd| !(usd.is_finite() && usd >= 0.0)) {
         return Err(Fault::invalid("max_cost_usd: 0 or more"));
     }
-    let name = wanted.method.as_deref().unwrap_or(&service.library.book().config.method).to_string();
+    let name =
+        wanted.method.as_deref().unwrap_or(&service.library.book().config.method).to_string();
     let language = wanted.language.as_deref().map(crate::config::language).transpose();
     let language = language.map_err(|problem| Fault::invalid(format!("language: {problem}")))?;
     let held = service.discuss(Discussion {

@@ -225,16 +225,24 @@ impl Blocks {
 
     fn words(&mut self, out: &mut String, kind: Block, text: String) {
         if self.open != Some(kind) {
-            self.start(out, match kind {
-                Block::Text => json!({ "type": "text", "text": "" }),
-                Block::Thinking => json!({ "type": "thinking", "thinking": "", "signature": "" }),
-            });
+            self.start(
+                out,
+                match kind {
+                    Block::Text => json!({ "type": "text", "text": "" }),
+                    Block::Thinking => {
+                        json!({ "type": "thinking", "thinking": "", "signature": "" })
+                    }
+                },
+            );
             self.open = Some(kind);
         }
-        self.piece(out, match kind {
-            Block::Text => json!({ "type": "text_delta", "text": text }),
-            Block::Thinking => json!({ "type": "thinking_delta", "thinking": text }),
-        });
+        self.piece(
+            out,
+            match kind {
+                Block::Text => json!({ "type": "text_delta", "text": text }),
+                Block::Thinking => json!({ "type": "thinking_delta", "thinking": text }),
+            },
+        );
     }
 
     fn call(&mut self, out: &mut String, call: &ToolCall) {

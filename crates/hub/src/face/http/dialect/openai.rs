@@ -45,9 +45,13 @@ fn refuse_what_is_lost(body: &Field) -> Result<()> {
     let n = field("n");
     n.refuse_if(n.count()?.is_some_and(|it| it != 1), "this model gives one answer at a time")?;
     let (stop, why) = (field("stop"), "this model cannot be told where to stop");
-    stop.refuse_if(!stop.is_absent() && stop.value.as_array().is_none_or(|it| !it.is_empty()), why)?;
+    stop.refuse_if(
+        !stop.is_absent() && stop.value.as_array().is_none_or(|it| !it.is_empty()),
+        why,
+    )?;
     let format = field("response_format").get("type");
-    format.refuse_if(format.text()?.is_some_and(|it| it != "text"), "this model only writes text")?;
+    format
+        .refuse_if(format.text()?.is_some_and(|it| it != "text"), "this model only writes text")?;
     let logprobs = field("logprobs");
     logprobs.refuse_if(logprobs.flag()?, "this model does not tell them")?;
     let audio = field("audio");
@@ -77,9 +81,9 @@ fn message(field: &Field) -> Result<Message> {
             Ok(Message::calls(text(&content)?, calls))
         }
         "tool" => Ok(Message::tool(field.get("tool_call_id").wanted_text()?, text(&content)?)),
-        role => Err(field.get("role").bad(format!(
-            "no '{role}'; there are system, developer, user, assistant and tool"
-        ))),
+        role => Err(field
+            .get("role")
+            .bad(format!("no '{role}'; there are system, developer, user, assistant and tool"))),
     }
 }
 

@@ -65,7 +65,10 @@ async fn pages_and_bent_names_stay_outside() {
 async fn errors_in_the_clients_own_words() {
     let face = Face::start(Limits::default()).await;
     let unknown = face.ask("GET", "/v1/nothing", "").await;
-    assert_eq!((unknown.status, unknown.json()["error"]["code"].as_str()), (404, Some("unknown_method")));
+    assert_eq!(
+        (unknown.status, unknown.json()["error"]["code"].as_str()),
+        (404, Some("unknown_method"))
+    );
     let method = face.ask("GET", "/v1/chat/completions", "").await;
     assert_eq!(method.status, 405);
     assert_eq!(method.json()["error"]["type"], "invalid_request_error");

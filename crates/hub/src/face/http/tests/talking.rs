@@ -69,9 +69,8 @@ async fn a_comment_is_one_line_whatever_is_in_it() {
 async fn a_client_that_takes_nothing_is_cut_off() {
     let (ours, _theirs) = tokio::io::duplex(8);
     let mut wire = Wire::new(ours, Duration::from_secs(30));
-    let mut write = async |bytes: &'static [u8]| {
-        poll_fn(|cx| Pin::new(&mut wire).poll_write(cx, bytes)).await
-    };
+    let mut write =
+        async |bytes: &'static [u8]| poll_fn(|cx| Pin::new(&mut wire).poll_write(cx, bytes)).await;
     assert_eq!(write(b"12345678").await.unwrap(), 8);
     let started = tokio::time::Instant::now();
     assert_eq!(write(b"9").await.unwrap_err().kind(), std::io::ErrorKind::TimedOut);

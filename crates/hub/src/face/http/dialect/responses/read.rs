@@ -117,9 +117,9 @@ fn message(item: &Field) -> Result<Message> {
         "system" | "developer" => Ok(Message::system(words)),
         "user" => Ok(Message::user(words)),
         "assistant" => Ok(Message::assistant(words)),
-        role => Err(item.get("role").bad(format!(
-            "no '{role}'; there are system, developer, user and assistant"
-        ))),
+        role => Err(item
+            .get("role")
+            .bad(format!("no '{role}'; there are system, developer, user and assistant"))),
     }
 }
 

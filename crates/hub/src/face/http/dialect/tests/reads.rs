@@ -64,7 +64,10 @@ fn openai_with_everything() {
         ],
     });
     assert!((openai::DIALECT.read)(&body).unwrap().echo.include_usage);
-    check(&openai::DIALECT, body, expect![[r#"
+    check(
+        &openai::DIALECT,
+        body,
+        expect![[r#"
         system: "d"
         user: "ab"
         assistant: ""
@@ -73,7 +76,8 @@ fn openai_with_everything() {
         tool f "F." {"type":"object"}
         tool g "" {"type":"object","properties":{}}
         Some(9) Some(0.5) Some("low") stream=true
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -84,36 +88,41 @@ fn openai_names_the_field() {
         body
     };
     let said = |message: Value| with("messages", json!([message]));
-    check_refused(&openai::DIALECT, &[
-        (json!([]), "the body must be a JSON object"),
-        (json!({}), "messages"),
-        (with("messages", json!("x")), "messages"),
-        (with("messages", json!([7])), "messages[0].role"),
-        (said(json!({ "role": "robot", "content": "x" })), "messages[0].role"),
-        (said(json!({ "role": "user", "content": 7 })), "messages[0].content"),
-        (
-            said(json!({ "role": "user", "content": [{ "type": "image_url", "image_url": {} }] })),
-            "messages[0].content[0].type",
-        ),
-        (said(json!({ "role": "tool", "content": "x" })), "messages[0].tool_call_id"),
-        (
-            said(json!({ "role": "assistant", "tool_calls": [{ "id": "c", "function": {} }] })),
-            "messages[0].tool_calls[0].function.name",
-        ),
-        (with("n", json!(2)), "n"),
-        (with("stop", json!("x")), "stop"),
-        (with("stop", json!(["x"])), "stop"),
-        (with("response_format", json!({ "type": "json_object" })), "response_format.type"),
-        (with("logprobs", json!(true)), "logprobs"),
-        (with("audio", json!({})), "audio"),
-        (with("functions", json!([])), "functions"),
-        (with("max_tokens", json!(-1)), "max_tokens"),
-        (with("temperature", json!("hot")), "temperature"),
-        (with("stream", json!(1)), "stream"),
-        (with("tools", json!([{ "type": "web" }])), "tools[0].type"),
-        (with("tools", json!([{ "type": "function" }])), "tools[0].function.name"),
-        (with("tool_choice", json!("required")), "tool_choice"),
-    ]);
+    check_refused(
+        &openai::DIALECT,
+        &[
+            (json!([]), "the body must be a JSON object"),
+            (json!({}), "messages"),
+            (with("messages", json!("x")), "messages"),
+            (with("messages", json!([7])), "messages[0].role"),
+            (said(json!({ "role": "robot", "content": "x" })), "messages[0].role"),
+            (said(json!({ "role": "user", "content": 7 })), "messages[0].content"),
+            (
+                said(
+                    json!({ "role": "user", "content": [{ "type": "image_url", "image_url": {} }] }),
+                ),
+                "messages[0].content[0].type",
+            ),
+            (said(json!({ "role": "tool", "content": "x" })), "messages[0].tool_call_id"),
+            (
+                said(json!({ "role": "assistant", "tool_calls": [{ "id": "c", "function": {} }] })),
+                "messages[0].tool_calls[0].function.name",
+            ),
+            (with("n", json!(2)), "n"),
+            (with("stop", json!("x")), "stop"),
+            (with("stop", json!(["x"])), "stop"),
+            (with("response_format", json!({ "type": "json_object" })), "response_format.type"),
+            (with("logprobs", json!(true)), "logprobs"),
+            (with("audio", json!({})), "audio"),
+            (with("functions", json!([])), "functions"),
+            (with("max_tokens", json!(-1)), "max_tokens"),
+            (with("temperature", json!("hot")), "temperature"),
+            (with("stream", json!(1)), "stream"),
+            (with("tools", json!([{ "type": "web" }])), "tools[0].type"),
+            (with("tools", json!([{ "type": "function" }])), "tools[0].function.name"),
+            (with("tool_choice", json!("required")), "tool_choice"),
+        ],
+    );
 }
 
 #[test]
@@ -121,10 +130,14 @@ fn tools_that_may_not_be_used_are_not_there() {
     let tools = json!([{ "type": "function", "function": { "name": "f" } }]);
     let messages = json!([{ "role": "user", "content": "x" }]);
     let body = json!({ "messages": messages, "tools": tools, "tool_choice": "none" });
-    check(&openai::DIALECT, body, expect![[r#"
+    check(
+        &openai::DIALECT,
+        body,
+        expect![[r#"
         user: "x"
         None None None stream=false
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -158,7 +171,10 @@ fn anthropic_with_everything() {
         ],
     });
     assert!((anthropic::DIALECT.read)(&body).unwrap().echo.thinking);
-    check(&anthropic::DIALECT, body, expect![[r#"
+    check(
+        &anthropic::DIALECT,
+        body,
+        expect![[r#"
         system: "s\n\nt"
         user: "a"
         assistant: "b"
@@ -169,7 +185,8 @@ fn anthropic_with_everything() {
         user: "go on"
         tool f "F." {"type":"object"}
         Some(9) Some(1.0) Some("high") stream=true
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -180,23 +197,26 @@ fn anthropic_names_the_field() {
         body
     };
     let said = |content: Value| with("messages", json!([{ "role": "user", "content": content }]));
-    check_refused(&anthropic::DIALECT, &[
-        (json!({}), "messages"),
-        (json!({ "system": "s" }), "messages"),
-        (with("messages", json!([{ "role": "tool", "content": "x" }])), "messages[0].role"),
-        (said(json!([{ "type": "image", "source": {} }])), "messages[0].content[0].type"),
-        (
-            said(json!([{ "type": "tool_use", "id": "t", "name": "f", "input": {} }])),
-            "messages[0].content[0].type",
-        ),
-        (said(json!([{ "type": "tool_result" }])), "messages[0].content[0].tool_use_id"),
-        (said(json!([{ "text": "x" }])), "messages[0].content[0].type"),
-        (with("system", json!(7)), "system"),
-        (with("stop_sequences", json!(["x"])), "stop_sequences"),
-        (with("tools", json!([{ "name": "f" }])), "tools[0].input_schema"),
-        (with("tool_choice", json!({ "type": "any" })), "tool_choice.type"),
-        (with("max_tokens", json!("many")), "max_tokens"),
-    ]);
+    check_refused(
+        &anthropic::DIALECT,
+        &[
+            (json!({}), "messages"),
+            (json!({ "system": "s" }), "messages"),
+            (with("messages", json!([{ "role": "tool", "content": "x" }])), "messages[0].role"),
+            (said(json!([{ "type": "image", "source": {} }])), "messages[0].content[0].type"),
+            (
+                said(json!([{ "type": "tool_use", "id": "t", "name": "f", "input": {} }])),
+                "messages[0].content[0].type",
+            ),
+            (said(json!([{ "type": "tool_result" }])), "messages[0].content[0].tool_use_id"),
+            (said(json!([{ "text": "x" }])), "messages[0].content[0].type"),
+            (with("system", json!(7)), "system"),
+            (with("stop_sequences", json!(["x"])), "stop_sequences"),
+            (with("tools", json!([{ "name": "f" }])), "tools[0].input_schema"),
+            (with("tool_choice", json!({ "type": "any" })), "tool_choice.type"),
+            (with("max_tokens", json!("many")), "max_tokens"),
+        ],
+    );
 }
 
 #[test]
@@ -225,7 +245,10 @@ fn responses_with_everything() {
     let wanted = (responses::DIALECT.read)(&body).unwrap();
     assert_eq!(wanted.echo.custom, ["patch"]);
     assert_eq!(wanted.echo.fields["instructions"], "i");
-    check(&responses::DIALECT, body, expect![[r#"
+    check(
+        &responses::DIALECT,
+        body,
+        expect![[r#"
         system: "i"
         system: "d"
         user: "a"
@@ -237,11 +260,16 @@ fn responses_with_everything() {
         tool f "" {"type":"object"}
         tool patch "P.\n\nThe input follows this grammar:\nstart: x" {"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}
         Some(9) None Some("medium") stream=true
-    "#]]);
-    check(&responses::DIALECT, json!({ "input": "hello" }), expect![[r#"
+    "#]],
+    );
+    check(
+        &responses::DIALECT,
+        json!({ "input": "hello" }),
+        expect![[r#"
         user: "hello"
         None None None stream=false
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -251,21 +279,24 @@ fn responses_names_the_field() {
         body[field] = value;
         body
     };
-    check_refused(&responses::DIALECT, &[
-        (json!({}), "input"),
-        (with("input", json!([])), "input"),
-        (with("input", json!([{ "type": "image_generation_call" }])), "input[0].type"),
-        (
-            with("input", json!([{ "role": "user", "content": [{ "type": "input_image" }] }])),
-            "input[0].content[0].type",
-        ),
-        (with("input", json!([{ "role": "robot", "content": "x" }])), "input[0].role"),
-        (with("input", json!([{ "type": "function_call" }])), "input[0].arguments"),
-        (with("previous_response_id", json!("resp_1")), "previous_response_id"),
-        (with("conversation", json!("conv_1")), "conversation"),
-        (with("background", json!(true)), "background"),
-        (with("text", json!({ "format": { "type": "json_schema" } })), "text.format.type"),
-        (with("tools", json!([{ "type": "function" }])), "tools[0].name"),
-        (with("tool_choice", json!({ "type": "function", "name": "f" })), "tool_choice"),
-    ]);
+    check_refused(
+        &responses::DIALECT,
+        &[
+            (json!({}), "input"),
+            (with("input", json!([])), "input"),
+            (with("input", json!([{ "type": "image_generation_call" }])), "input[0].type"),
+            (
+                with("input", json!([{ "role": "user", "content": [{ "type": "input_image" }] }])),
+                "input[0].content[0].type",
+            ),
+            (with("input", json!([{ "role": "robot", "content": "x" }])), "input[0].role"),
+            (with("input", json!([{ "type": "function_call" }])), "input[0].arguments"),
+            (with("previous_response_id", json!("resp_1")), "previous_response_id"),
+            (with("conversation", json!("conv_1")), "conversation"),
+            (with("background", json!(true)), "background"),
+            (with("text", json!({ "format": { "type": "json_schema" } })), "text.format.type"),
+            (with("tools", json!([{ "type": "function" }])), "tools[0].name"),
+            (with("tool_choice", json!({ "type": "function", "name": "f" })), "tool_choice"),
+        ],
+    );
 }

@@ -8,7 +8,12 @@ use expect_test::{Expect, expect};
 use serde_json::Value;
 
 fn head() -> Head {
-    let echo = Echo { include_usage: true, thinking: true, custom: vec!["patch".into()], ..Echo::default() };
+    let echo = Echo {
+        include_usage: true,
+        thinking: true,
+        custom: vec!["patch".into()],
+        ..Echo::default()
+    };
     Head { id: "1".into(), model: "m".into(), created: 7, echo }
 }
 
@@ -122,19 +127,26 @@ fn openai_ends_with_usage_and_done() {
         Delta::Usage(Usage { input: Some(2), output: Some(1), ..Usage::default() }),
         Delta::Stop(Stop::End),
     ];
-    check_outline(&openai::DIALECT, deltas, expect![[r#"
+    check_outline(
+        &openai::DIALECT,
+        deltas,
+        expect![[r#"
         {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}
         {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":null}
         {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"},"index":0}]},"finish_reason":null}],"usage":null}
         {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}
         {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}
         "[DONE]"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn anthropic_starts_and_stops_every_block_in_order() {
-    check_outline(&anthropic::DIALECT, speech(), expect![[r#"
+    check_outline(
+        &anthropic::DIALECT,
+        speech(),
+        expect![[r#"
         message_start
         content_block_start 0 thinking
         ping
@@ -153,19 +165,27 @@ fn anthropic_starts_and_stops_every_block_in_order() {
         content_block_stop 3
         message_delta
         message_stop
-    "#]]);
-    check_outline(&anthropic::DIALECT, vec![Delta::Stop(Stop::End)], expect![[r#"
+    "#]],
+    );
+    check_outline(
+        &anthropic::DIALECT,
+        vec![Delta::Stop(Stop::End)],
+        expect![[r#"
         message_start
         message_delta
         message_stop
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn responses_announces_fills_and_finishes_every_item() {
     let mut deltas = speech();
     deltas.insert(7, call("c3", "patch", r#"{"input":"+x"}"#));
-    check_outline(&responses::DIALECT, deltas.clone(), expect![[r#"
+    check_outline(
+        &responses::DIALECT,
+        deltas.clone(),
+        expect![[r#"
         response.created
         response.in_progress
         response.output_item.added 0 reasoning
@@ -194,7 +214,8 @@ fn responses_announces_fills_and_finishes_every_item() {
         response.custom_tool_call_input.done 4
         response.output_item.done 4 custom_tool_call
         response.completed
-    "#]]);
+    "#]],
+    );
     check_last_is_whole(deltas);
 }
 
