@@ -10,9 +10,10 @@ use crate::args::{Cli, Command};
 use crate::terminal::{Screen, WARN, paragraph};
 use crate::watch;
 use althing_assembly::demo::Pace;
-use althing_gateway::Gateway;
+use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
 use althing_hub::runs::Runs;
+use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
 use althing_stdx::{Fault, Kind, Result};
 use clap::CommandFactory;
@@ -31,7 +32,7 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Export(args) => history::export(args).await,
         Command::Models(args) => models::list(args).await,
         Command::Doctor => doctor::examine().await,
-        Command::Config(args) => config::config(args),
+        Command::Config(args) => config::config(args).await,
         Command::Completions { shell } => completions(shell),
     }
 }
@@ -54,13 +55,32 @@ impl Desk {
         Store::open(&self.config.database())
     }
 
-    fn gateway(&self) -> Gateway {
-        Gateway::new(self.config.limits())
+    /// What is configured and what was added, over the person's store.
+    async fn library(&self) -> Result<Arc<Library>> {
+        self.library_over(self.store()?).await
     }
 
-    fn runs(&self, gateway: Gateway) -> Result<Runs> {
+    /// The same for commands that only look: where the store cannot be opened, what is configured.
+    async fn library_to_read(&self) -> Result<Arc<Library>> {
+        match self.library().await {
+            Err(fault) => {
+                tell(self.screen, &format!("what was added is left out: {}", fault.message));
+                self.library_over(Store::in_memory()?).await
+            }
+            library => library,
+        }
+    }
+
+    async fn library_over(&self, store: Store) -> Result<Arc<Library>> {
+        let secrets = Secrets::open(&self.config.data_dir, &self.world);
+        let library = Library::new(self.world.clone(), self.config.clone(), store, secrets);
+        library.refresh().await?;
+        Ok(library)
+    }
+
+    fn runs(&self, library: Arc<Library>) -> Runs {
         let pace = Pace { word_ms: if self.screen.live { DEMO_WORD_MS } else { 0 } };
-        Ok(Runs { config: self.config.clone(), store: self.store()?, gateway, pace })
+        Runs { library, metrics: None, pace }
     }
 
     /// Says on standard error what is set wrongly.

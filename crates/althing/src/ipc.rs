@@ -3,10 +3,11 @@
 use crate::report;
 use crate::watch::Stops;
 use althing_assembly::demo::Pace;
-use althing_gateway::Gateway;
+use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
 use althing_hub::face::quorum;
 use althing_hub::runs::Runs;
+use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
 use althing_stdx::{Fault, Result};
 use std::io::Write;
@@ -21,8 +22,7 @@ pub fn is_wanted() -> bool {
 
 /// Says that it is ready, before anything else is done, and serves until the frontend leaves.
 pub fn run() -> ExitCode {
-    let done = check_arguments().and_then(|()| say_ready()).and_then(|()| serve());
-    match done {
+    match check_arguments().and_then(|()| serve()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => ExitCode::from(report(&fault)),
     }
@@ -51,13 +51,16 @@ fn serve() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Fault::internal(format!("no runtime: {e}")))?;
     let done = runtime.block_on(async {
+        // From `ready` on it ends well, however it is asked to.
         let mut stops = Stops::new()?;
+        say_ready()?;
         let world = World::real();
         let config = Arc::new(Config::load(&world));
         config.warnings.iter().for_each(tell);
         let store = open(&config)?;
-        let gateway = Gateway::new(config.limits());
-        let runs = Runs { config, store, gateway, pace: Pace { word_ms: 0 } };
+        let secrets = Secrets::open(&config.data_dir, &world);
+        let library = Library::new(world.clone(), config, store, secrets);
+        let runs = Runs { library, metrics: None, pace: Pace { word_ms: 0 } };
         let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
         quorum::serve(runs, world.home, reader, writer, stops.next()).await;
         Ok(())

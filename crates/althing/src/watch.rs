@@ -45,6 +45,14 @@ impl View {
         }
     }
 
+    /// What to print where a person may end a pause.
+    fn invite(&self, phase: u32, timeout_ms: u64) -> String {
+        match self {
+            View::Live(live) => live.invite(phase, timeout_ms),
+            View::Json | View::Quiet => String::new(),
+        }
+    }
+
     fn tick(&mut self) -> String {
         match self {
             View::Live(live) => live.tick(now_ms()),
@@ -102,11 +110,15 @@ async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
                 let mut text = String::new();
                 for event in &batch {
                     text.push_str(&view.on(event)?);
-                    is_paused = matches!(event.what, What::PauseStarted { .. });
                 }
-                if is_paused && !pauses {
-                    // Whoever began it paused; here is nobody to press Enter.
-                    run.control.go_on();
+                is_paused = false;
+                if let What::PauseStarted { phase, timeout_ms } = last.what {
+                    is_paused = true;
+                    match pauses {
+                        true => text.push_str(&view.invite(phase, timeout_ms)),
+                        // Whoever began it paused; here is nobody to press Enter.
+                        false => run.control.go_on(),
+                    }
                 }
                 if print(&text).is_err() {
                     // Nobody reads any more, as in `| head`: stop, saved.

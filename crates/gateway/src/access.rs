@@ -2,7 +2,7 @@
 //! Everything else about a call stays as it is.
 
 use crate::Endpoint;
-use crate::exchange::{accept, outgoing};
+use crate::exchange::{Declined, accept, outgoing};
 use crate::http::{Http, Incoming};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Kind, Result};
@@ -52,10 +52,19 @@ pub(crate) struct Wanted {
 /// Sends a request and lets a success through. A key that was refused is renewed once where it can
 /// be.
 pub(crate) async fn open(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming> {
+    ask(http, endpoint, wanted).await.map_err(|declined| declined.fault)
+}
+
+/// As `open`, and keeps what a refusal said.
+pub(crate) async fn ask(
+    http: &Http,
+    endpoint: &Endpoint,
+    wanted: &Wanted,
+) -> Result<Incoming, Declined> {
     let Some(access) = &endpoint.access else { return once(http, endpoint, wanted).await };
     let grant = access.grant(None).await?;
     match once(http, &opened(endpoint, &grant), wanted).await {
-        Err(fault) if fault.kind == Kind::BadKey => {
+        Err(declined) if declined.fault.kind == Kind::BadKey => {
             let grant = access.grant(Some(&grant)).await?;
             once(http, &opened(endpoint, &grant), wanted).await.map(|it| held(it, grant))
         }
@@ -63,7 +72,7 @@ pub(crate) async fn open(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> R
     }
 }
 
-async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming> {
+async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming, Declined> {
     let request = outgoing(endpoint, &wanted.path, &wanted.headers, wanted.body.clone())?;
     accept(endpoint, http.send(request).await?).await
 }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// Bytes on the wire per byte of answer, at most: each token comes wrapped in JSON. Beyond it the
 /// call fails as one whose answer is too long.
-const WIRE_BYTES_FACTOR: usize = 16;
+pub(crate) const WIRE_BYTES_FACTOR: usize = 16;
 /// How long the end of a body is waited for after the answer's own end mark. It comes at once and
 /// lets the connection be used again; where it does not, the connection is closed.
 const DRAIN_WAIT: Duration = Duration::from_millis(200);
@@ -73,7 +73,7 @@ enum Phase {
 }
 
 #[derive(Clone, Copy)]
-enum Deadline {
+pub(crate) enum Deadline {
     FirstToken,
     Idle,
     Total,
@@ -162,7 +162,7 @@ impl Call {
         let first_at = from_now(self.limits.first_token);
         let (deadline, at) = self.nearest(first_at);
         match timeout_at(at, (self.attempt)()).await {
-            Err(_) => self.end(self.late(deadline)),
+            Err(_) => self.end(late(&self.who, &self.limits, deadline)),
             Ok(Err(fault)) => self.fail(fault),
             Ok(Ok(opened)) => Phase::Listening { opened, first_at },
         }
@@ -171,7 +171,7 @@ impl Call {
     async fn listen(&mut self, mut opened: Opened, first_at: Instant) -> Phase {
         let (deadline, at) = self.nearest(first_at);
         let heard = match timeout_at(at, opened.body.next()).await {
-            Err(_) => return self.end(self.late(deadline)),
+            Err(_) => return self.end(late(&self.who, &self.limits, deadline)),
             Ok(Some(Err(fault))) => return self.fail(fault),
             Ok(Some(Ok(bytes))) => {
                 self.heard += bytes.len();
@@ -201,19 +201,6 @@ impl Call {
             return (Deadline::Total, self.total_at);
         };
         if other.1 < self.total_at { other } else { (Deadline::Total, self.total_at) }
-    }
-
-    fn late(&self, deadline: Deadline) -> Fault {
-        let Limits { first_token, idle, total, .. } = self.limits;
-        let who = &self.who;
-        let text = match deadline {
-            Deadline::FirstToken => {
-                format!("{who} gave no token within {first_token:?} ({SILENCE_SETTING})")
-            }
-            Deadline::Idle => format!("{who} fell silent for {idle:?} ({SILENCE_SETTING})"),
-            Deadline::Total => format!("{who} was not done within {total:?} ({TOTAL_SETTING})"),
-        };
-        Fault::new(Kind::TimedOut, text)
     }
 
     /// Puts deltas out; says whether the last of them was the end.
@@ -259,7 +246,20 @@ impl Call {
     }
 }
 
-fn from_now(wait: Duration) -> Instant {
+/// `who` was not in time.
+pub(crate) fn late(who: &str, limits: &Limits, deadline: Deadline) -> Fault {
+    let Limits { first_token, idle, total, .. } = limits;
+    let text = match deadline {
+        Deadline::FirstToken => {
+            format!("{who} gave no token within {first_token:?} ({SILENCE_SETTING})")
+        }
+        Deadline::Idle => format!("{who} fell silent for {idle:?} ({SILENCE_SETTING})"),
+        Deadline::Total => format!("{who} was not done within {total:?} ({TOTAL_SETTING})"),
+    };
+    Fault::new(Kind::TimedOut, text)
+}
+
+pub(crate) fn from_now(wait: Duration) -> Instant {
     Instant::now() + wait.min(FOR_EVER)
 }
 

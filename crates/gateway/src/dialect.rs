@@ -16,6 +16,9 @@ mod wait;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use reader::{cut, parse};
+pub(crate) use refusal::in_stream;
+
 use althing_chat::{Ask, Delta};
 use althing_stdx::{Fault, Result};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! What goes out to an endpoint and what may come back from it: the key into its header, statuses,
 //! redirects and content types, and no key in any fault.
 
-use crate::Endpoint;
 use crate::dialect::Refusal;
 use crate::http::{Body, Incoming, Outgoing};
+use crate::{Endpoint, Target};
 use althing_stdx::redact::redact;
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
@@ -13,6 +13,31 @@ use hyper::{Method, Uri};
 
 /// What is read of the body of an error; the rest stays unread.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// A request that was not answered.
+#[derive(Debug, Clone)]
+pub struct Declined {
+    pub fault: Fault,
+    /// The provider's own answer where there was one, without any key.
+    pub answer: Option<Box<Answer>>,
+    /// Who was asked last; none where nobody was.
+    pub target: Option<Target>,
+}
+
+/// An error as the provider sent it, as far as it is read.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    /// All headers it came with.
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl From<Fault> for Declined {
+    fn from(fault: Fault) -> Declined {
+        Declined { fault, answer: None, target: None }
+    }
+}
 
 /// The request for `path` below the endpoint's address; a body makes it a POST.
 pub(crate) fn outgoing(
@@ -78,13 +103,13 @@ fn key_header(endpoint: &Endpoint) -> Result<Option<(HeaderName, HeaderValue)>> 
 }
 
 /// Lets a success through; everything else is a fault.
-pub(crate) async fn accept(endpoint: &Endpoint, incoming: Incoming) -> Result<Incoming> {
+pub(crate) async fn accept(endpoint: &Endpoint, incoming: Incoming) -> Result<Incoming, Declined> {
     match incoming.status {
         200..=299 => match foreign_type(&incoming.headers) {
             None => Ok(incoming),
-            Some(kind) => Err(foreign(endpoint, &kind)),
+            Some(kind) => Err(foreign(endpoint, &kind).into()),
         },
-        300..=399 => Err(redirected(endpoint, &incoming.headers)),
+        300..=399 => Err(redirected(endpoint, &incoming.headers).into()),
         _ => Err(refused(endpoint, incoming).await),
     }
 }
@@ -124,12 +149,15 @@ fn redirected(endpoint: &Endpoint, headers: &HeaderMap) -> Fault {
     Fault::new(Kind::Upstream, text)
 }
 
-async fn refused(endpoint: &Endpoint, incoming: Incoming) -> Fault {
+async fn refused(endpoint: &Endpoint, incoming: Incoming) -> Declined {
     let Incoming { status, headers, body } = incoming;
     let (body, _) = read(body, ERROR_BYTES_MAX).await;
     let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_string());
     let refusal = Refusal { status, header: &header, body: &body };
-    (endpoint.provider.dialect.refuse)(&refusal).status(status)
+    let fault = (endpoint.provider.dialect.refuse)(&refusal).status(status);
+    let body = Bytes::from(without_key(endpoint, &String::from_utf8_lossy(&body)));
+    let answer = Some(Box::new(Answer { status, headers, body }));
+    Declined { fault, answer, target: None }
 }
 
 /// The first `max` bytes of a body, and whether that was all of it.

@@ -5,6 +5,8 @@ mod connect;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::connect::{is_loopback, unix_url};
+
 use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause};
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
@@ -20,8 +22,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Idle connections kept per server; more are closed when their call ends.
-const POOL_IDLE_MAX: usize = 8;
+/// Idle connections kept per server; more are closed when their call ends. As many as a service has
+/// busy clients: with fewer, each burst would open connections and close them again.
+const POOL_IDLE_MAX: usize = 64;
 /// How long an idle connection is kept; then it is closed.
 const POOL_IDLE_TIME: Duration = Duration::from_secs(90);
 /// An HTTP/2 connection with calls under way that does not answer a ping within both together is

@@ -1,9 +1,29 @@
 //! Lanes: how many calls a server takes at once. A laptop's model server loads one model at a
 //! time, so two calls at once would only evict each other's model.
 
+use crate::Endpoint;
+use crate::http::origin;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
+
+/// Calls at once that a service has for one server that takes many; more wait in line. It bounds
+/// sockets and memory, not the server.
+const WIDE: usize = 1024;
+
+/// How wide a service's lane to `endpoint` is. A server of this machine has its own limit, and so
+/// has one where the person wants fewer calls than usual. For the others the usual number is meant
+/// for one discussion; a service has many clients.
+pub(crate) fn width(endpoint: &Endpoint) -> usize {
+    let provider = endpoint.provider;
+    let own = provider.local || endpoint.parallel < provider.parallel;
+    if own { endpoint.parallel } else { WIDE }
+}
+
+/// What of an address names the server: its models share a lane whatever path they have.
+pub(crate) fn server(base_url: &str) -> String {
+    base_url.parse().map_or_else(|_| base_url.to_string(), |url| origin(&url))
+}
 
 /// The lanes in use, by server. A lane lives as long as a model that uses it, so there are never
 /// more than models.

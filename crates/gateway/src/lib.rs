@@ -33,7 +33,8 @@ use bytes::Bytes;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
-use lane::Lanes;
+use lane::{Lanes, server};
+use route::Board;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -60,6 +61,12 @@ impl Endpoint {
         let title = self.provider.title;
         if self.id == self.provider.name { title.into() } else { format!("{title} ({})", self.id) }
     }
+}
+
+/// The address of a server behind a Unix socket, as a base URL without a path. Nothing but this
+/// machine can be behind it, and no proxy is asked for it.
+pub fn unix_url(socket: &std::path::Path) -> String {
+    http::unix_url(socket)
 }
 
 /// How long and how much a call may take. Time in line counts against none of them.
@@ -100,37 +107,43 @@ pub struct Gateway {
     http: Http,
     limits: Limits,
     lanes: Arc<Lanes>,
+    /// Lanes of calls that come in through routes: wider where the server takes many.
+    wide: Arc<Lanes>,
+    board: Arc<Board>,
 }
 
 impl Gateway {
     /// Opens nothing yet: TLS and connections wait for the first call.
     pub fn new(limits: Limits) -> Gateway {
-        Gateway { http: Http::new(limits.connect), limits, lanes: Arc::default() }
+        let http = Http::new(limits.connect);
+        let (lanes, wide) = (Arc::default(), Arc::default());
+        Gateway { http, limits, lanes, wide, board: Arc::default() }
     }
 
     /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.
     pub fn model(&self, endpoint: &Arc<Endpoint>, model: &str) -> Arc<dyn Model> {
-        let (name, effort) = split_effort(model);
-        Arc::new(HttpModel {
-            id: format!("{}:{model}", endpoint.id),
-            name: name.to_string(),
-            effort: effort.map(str::to_string),
-            endpoint: endpoint.clone(),
-            lane: self.lanes.to(&server(&endpoint.base_url), endpoint.parallel),
-            http: self.http.clone(),
-            limits: self.limits,
-        })
+        let lane = self.lanes.to(&server(&endpoint.base_url), endpoint.parallel);
+        Arc::new(HttpModel::new(self, endpoint, model, lane, self.limits))
+    }
+
+    /// One target of a route.
+    fn voice(&self, target: &Target, limits: Limits) -> Arc<dyn Model> {
+        let Target { endpoint, model } = target;
+        Arc::new(HttpModel::new(self, endpoint, model, self.lane(endpoint), limits))
+    }
+
+    /// The lane of calls that come in through routes. A server that has few places has them for
+    /// all calls together.
+    fn lane(&self, endpoint: &Endpoint) -> Arc<Semaphore> {
+        let width = lane::width(endpoint);
+        let lanes = if width == endpoint.parallel { &self.lanes } else { &self.wide };
+        lanes.to(&server(&endpoint.base_url), width)
     }
 
     /// The chat models the endpoint has, with names to show; at most `wait` long.
     pub async fn list(&self, endpoint: &Endpoint, wait: Duration) -> Result<Vec<Listed>> {
         catalog::list(&self.http, endpoint, wait).await
     }
-}
-
-/// What of an address names the server: its models share a lane whatever path they have.
-fn server(base_url: &str) -> String {
-    base_url.parse().map_or_else(|_| base_url.to_string(), |url| http::origin(&url))
 }
 
 /// No key in what a call reports.
@@ -175,6 +188,25 @@ impl Model for HttpModel {
 }
 
 impl HttpModel {
+    fn new(
+        gateway: &Gateway,
+        endpoint: &Arc<Endpoint>,
+        model: &str,
+        lane: Arc<Semaphore>,
+        limits: Limits,
+    ) -> HttpModel {
+        let (name, effort) = split_effort(model);
+        HttpModel {
+            id: format!("{}:{model}", endpoint.id),
+            name: name.to_string(),
+            effort: effort.map(str::to_string),
+            endpoint: endpoint.clone(),
+            lane,
+            http: gateway.http.clone(),
+            limits,
+        }
+    }
+
     /// The request, written once and sent as often as needed.
     fn attempt(&self, ask: &Ask) -> Result<Attempt> {
         let dialect = self.endpoint.provider.dialect;

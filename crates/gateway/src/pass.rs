@@ -1,40 +1,31 @@
 //! Bytes through: where client and server speak the same dialect nothing is rebuilt. The model's
 //! name is put in its place, and what comes back goes on as it comes.
 
+mod gate;
+mod head;
+mod receive;
+mod relay;
+mod stream;
+mod tail;
+#[cfg(test)]
+mod tests;
+
+pub use crate::exchange::{Answer, Declined};
+pub use head::Head;
+pub use stream::{Ended, How, Streaming};
+
 use crate::dialect::Dialect;
 use crate::{Gateway, Target};
 use althing_chat::Usage;
-use althing_stdx::{Fault, Result};
+use althing_stdx::Result;
 use bytes::Bytes;
-use futures_util::Stream;
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderName};
 use std::borrow::Cow;
-use std::ops::Range;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-/// What a request's body says, as far as it is looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    /// The model as the client named it.
-    pub model: String,
-    /// Where the name stands in the body, with its quotes.
-    pub span: Range<usize>,
-    /// Whether the answer is to be streamed.
-    pub stream: bool,
-}
-
-impl Head {
-    /// Finds `model` and `stream`; everything else is only known to be JSON.
-    pub fn scan(_body: &[u8]) -> Result<Head> {
-        Err(Fault::internal("scan"))
-    }
-}
 
 /// A client's request, as it came.
 #[derive(Clone)]
 pub struct PassRequest {
-    /// What the client speaks; targets that speak another are skipped.
+    /// What the client speaks; targets that speak another are passed over.
     pub dialect: &'static Dialect,
     /// Below `/v1`: `/chat/completions`, `/responses`, `/embeddings`, `/messages`. A query may
     /// follow.
@@ -45,27 +36,10 @@ pub struct PassRequest {
     pub headers: Vec<(&'static str, String)>,
 }
 
-/// A request that was not answered.
-#[derive(Debug, Clone)]
-pub struct Declined {
-    pub fault: Fault,
-    /// The provider's own answer where there was one, without any key.
-    pub answer: Option<Answer>,
-}
-
-/// An error as the provider sent it.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    pub status: u16,
-    /// Those headers that are for the client.
-    pub headers: HeaderMap,
-    pub body: Bytes,
-}
-
 /// An answer on its way.
 pub struct Passed {
     pub status: u16,
-    /// Those headers that are for the client, `content-type` among them; never a length.
+    /// The answer's headers; `for_client` picks those that go on.
     pub headers: HeaderMap,
     /// Who answers.
     pub target: Target,
@@ -82,51 +56,27 @@ pub enum Passing {
     Stream(Box<Streaming>),
 }
 
-/// How a stream went.
-#[derive(Debug, Clone)]
-pub struct Ended {
-    pub how: How,
-    /// Tokens, where the provider counted them. OpenAI's servers count a stream only where the
-    /// client asks (`stream_options.include_usage`); nothing is added to its request.
-    pub usage: Option<Usage>,
-}
+/// Headers of an answer that are for the client, by name and by beginning. The others are between
+/// two machines, or none of its business.
+const FOR_CLIENT: &[&str] = &["content-type", "retry-after", "retry-after-ms"];
+const FOR_CLIENT_PREFIXES: &[&str] =
+    &["x-ratelimit-", "anthropic-ratelimit-", "request-id", "x-request-id", "openai-", "x-should-"];
 
-/// Why a stream is over.
-#[derive(Debug, Clone)]
-pub enum How {
-    Done,
-    /// The connection broke, a deadline passed, or the provider sent an error after content.
-    Failed(Fault),
-    /// The client went away.
-    Left,
-}
-
-/// The bytes of a streamed answer, as they are read.
-pub struct Streaming {
-    _later: (),
-}
-
-impl Streaming {
-    /// Calls `note` once, at the end of the stream or when it is dropped.
-    pub fn on_end(&mut self, _note: impl FnOnce(Ended) + Send + 'static) {}
-}
-
-impl Stream for Streaming {
-    type Item = Result<Bytes>;
-
-    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
-        Poll::Ready(None)
-    }
+/// Whether a header of an answer goes on to the client.
+pub fn for_client(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    FOR_CLIENT.contains(&name) || FOR_CLIENT_PREFIXES.iter().any(|start| name.starts_with(start))
 }
 
 impl Gateway {
-    /// Sends a request on to the first of `targets` that answers it.
+    /// Sends a request on to the first of `targets` that answers it, by the rules of routes. A
+    /// streamed answer is held until its first word, so an error after HTTP 200 falls back too.
     pub async fn pass(
         &self,
-        _targets: &[Target],
-        _request: PassRequest,
-        _affinity: Option<u64>,
+        targets: &[Target],
+        request: PassRequest,
+        affinity: Option<u64>,
     ) -> Result<Passed, Declined> {
-        Err(Declined { fault: Fault::internal("pass"), answer: None })
+        relay::pass(self, targets, request, affinity).await
     }
 }

@@ -6,6 +6,7 @@ use crate::dialect::anthropic::ANTHROPIC;
 use crate::dialect::gemini::GEMINI;
 use crate::dialect::ollama::OLLAMA;
 use crate::dialect::openai::OPENAI;
+use crate::login::copilot::COPILOT;
 use std::fmt;
 
 /// One provider.
@@ -28,6 +29,16 @@ pub struct Provider {
     pub parallel: usize,
     /// Chat models to take without being asked, best first.
     pub preferred: &'static [&'static str],
+}
+
+impl Provider {
+    /// What a person does so that it can be used.
+    pub fn how_to_open(&self) -> String {
+        match self.key_env {
+            [] => format!("log in with `althing providers add-oauth {}`", self.name),
+            variables => format!("set {}", variables.join(" or ")),
+        }
+    }
 }
 
 impl fmt::Debug for Provider {
@@ -165,6 +176,16 @@ pub static PROVIDERS: &[Provider] = &[
         ..CLOUD
     },
     Provider {
+        name: "copilot",
+        title: "GitHub Copilot",
+        dialect: &COPILOT,
+        base_url: "https://api.githubcopilot.com",
+        // No key opens it, only a login.
+        env_prefix: "COPILOT",
+        preferred: &["gpt-5.1", "gpt-4.1"],
+        ..CLOUD
+    },
+    Provider {
         name: "custom",
         title: "Custom server",
         key_env: &["CUSTOM_API_KEY"],
@@ -264,7 +285,8 @@ mod tests {
         for (at, row) in PROVIDERS.iter().enumerate() {
             assert!(std::ptr::eq(provider(row.name).unwrap(), row), "two rows called {}", row.name);
             assert_eq!(row.env_prefix, row.name.to_ascii_uppercase(), "row {at}");
-            assert!(!row.title.is_empty() && !row.key_env.is_empty(), "{}", row.name);
+            assert!(!row.title.is_empty(), "{}", row.name);
+            assert_eq!(row.key_env.is_empty(), row.name == "copilot");
             assert!(!row.base_url.ends_with('/'), "{}", row.name);
             assert_eq!(row.base_url.is_empty(), row.name == "custom");
             assert_eq!(row.local, row.base_url.contains("//localhost:"), "{}", row.name);

@@ -1,11 +1,23 @@
-//! Several targets behind one voice: in order, with fallback.
+//! Several targets behind one voice: in order, with fallback. `rules` says which fault leads to
+//! which next step, `health` who is asked at all, `call` is one call from first to last target.
 
-use crate::{Endpoint, Gateway};
+mod call;
+mod health;
+mod line;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use line::{Board, Line, Turn};
+pub(crate) use rules::rule;
+
+use crate::{Endpoint, Gateway, Limits};
 use althing_chat::{Ask, Model, Speaking};
-use althing_stdx::{Fault, Kind};
-use futures_util::stream::{self, StreamExt};
+use althing_stdx::Kind;
+use call::Call;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// One model at one server.
 #[derive(Debug, Clone)]
@@ -31,8 +43,12 @@ pub struct Rest {
     pub kind: Kind,
 }
 
-/// Which target answered a call, once its first word is there.
+/// Which target answered a call, once its first word is there; or which one failed last, once all
+/// have. Empty where nobody was asked.
 pub type Answered = Arc<OnceLock<Target>>;
+
+/// How a target is asked within limits. Tests put scripted voices here.
+type Voice = Arc<dyn Fn(&Target, Limits) -> Arc<dyn Model> + Send + Sync>;
 
 /// A voice over several targets. Cheap to clone.
 #[derive(Clone)]
@@ -40,12 +56,21 @@ pub struct Routed(Arc<Inner>);
 
 struct Inner {
     id: String,
+    targets: Vec<Target>,
+    affinity: Option<u64>,
+    limits: Limits,
+    board: Arc<Board>,
+    voice: Voice,
 }
 
 impl Routed {
-    /// As `speak`, and who answered.
-    pub fn speak_noting(&self, _ask: Ask) -> (Speaking, Answered) {
-        (stream::iter([Err(Fault::internal("route"))]).boxed(), Answered::default())
+    /// As `speak`, and who answered. The books of the targets are kept from the first poll on.
+    pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
+        let answered = Answered::default();
+        let Inner { id, targets, affinity, limits, board, voice } = &*self.0;
+        let line = Line::new(board, targets.clone(), *affinity);
+        let call = Call::new(id, line, voice.clone(), *limits, ask, answered.clone());
+        (call.speaking(), answered)
     }
 }
 
@@ -62,12 +87,16 @@ impl Model for Routed {
 impl Gateway {
     /// A voice that falls back along `targets`. Calls with the same `affinity` stay at the target
     /// that answered the last one, whose prompt cache is warm.
-    pub fn route(&self, id: &str, _targets: Vec<Target>, _affinity: Option<u64>) -> Routed {
-        Routed(Arc::new(Inner { id: id.into() }))
+    pub fn route(&self, id: &str, targets: Vec<Target>, affinity: Option<u64>) -> Routed {
+        let gateway = self.clone();
+        let voice: Voice = Arc::new(move |target, limits| gateway.voice(target, limits));
+        let (limits, board) = (self.limits, self.board.clone());
+        Routed(Arc::new(Inner { id: id.into(), targets, affinity, limits, board, voice }))
     }
 
-    /// Whether `target` is left alone just now, and why.
-    pub fn rest(&self, _target: &Target) -> Option<Rest> {
-        None
+    /// Whether `target` is left alone just now where others stand beside it, and why.
+    pub fn rest(&self, target: &Target) -> Option<Rest> {
+        let health = self.board.health();
+        health.rest(&health.spot(target), false, Instant::now())
     }
 }

@@ -7,14 +7,14 @@ use althing_testkit::upstream::{Options, Upstream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-const KEY: &str = "a-key-that-no-pattern-knows";
+pub(crate) const KEY: &str = "a-key-that-no-pattern-knows";
 
-fn gateway(attempts_max: u32) -> Gateway {
+pub(crate) fn gateway(attempts_max: u32) -> Gateway {
     Gateway::new(Limits { attempts_max, ..Limits::default() })
 }
 
 /// An endpoint of the provider called `name` at `origin`.
-fn endpoint(name: &str, origin: &str) -> Arc<Endpoint> {
+pub(crate) fn endpoint(name: &str, origin: &str) -> Arc<Endpoint> {
     let provider = provider(name).unwrap();
     let path = if provider.dialect.name == "openai" { "/v1" } else { "" };
     Arc::new(Endpoint {
@@ -28,7 +28,7 @@ fn endpoint(name: &str, origin: &str) -> Arc<Endpoint> {
     })
 }
 
-fn ask(stream: bool) -> Ask {
+pub(crate) fn ask(stream: bool) -> Ask {
     Ask { stream, ..Ask::new("Be brief.", "Well?") }
 }
 
@@ -244,4 +244,26 @@ async fn answers_leave_their_connection_to_the_next() {
         }
     }
     assert!(upstream.requests().iter().all(|seen| seen.connection == 1));
+}
+
+#[tokio::test]
+async fn texts_as_vectors() {
+    let body = r#"{"data":[{"index":0,"embedding":[1,2]}],"usage":{"prompt_tokens":3}}"#;
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ";
+    let url = always(format!("{head}{}\r\n\r\n{body}", body.len())).await;
+    let embed = |name: &str, inputs: usize| {
+        let (endpoint, inputs) = (endpoint(name, &url), vec!["a".to_string(); inputs]);
+        async move { gateway(1).embed(&endpoint, "m", inputs, None).await }
+    };
+    let embedded = embed("openai", 1).await.unwrap();
+    assert_eq!(embedded.vectors, [[1.0, 2.0]]);
+    assert_eq!(embedded.usage.unwrap().input, Some(3));
+    for (name, inputs, want) in [
+        ("openai", 2, "OpenAI gave 1 vectors for 2 texts"),
+        ("openai", 0, "input: 1 to 2048 texts, not 0"),
+        ("openai", 2049, "input: 1 to 2048 texts, not 2049"),
+        ("anthropic", 1, "model: Anthropic has no embeddings; take another provider"),
+    ] {
+        assert_eq!(embed(name, inputs).await.unwrap_err().message, want);
+    }
 }

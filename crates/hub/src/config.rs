@@ -13,6 +13,7 @@ mod prices;
 mod providers;
 mod settings;
 mod source;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -24,6 +25,7 @@ pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
+pub(crate) use stored::base_url;
 pub use world::World;
 
 use althing_gateway::{Limits, Prices};

@@ -4,7 +4,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Config, Configured, is_model_name};
+use crate::book::Book;
+use crate::config::{Configured, is_model_name};
 use althing_gateway::{Gateway, Listed, display_name, family, is_chat_model};
 use althing_stdx::Fault;
 use althing_stdx::text::clip;
@@ -71,13 +72,16 @@ impl FoundProvider {
 
 impl FoundProvider {
     /// A provider as it was when last asked: its own list and these models.
-    pub(crate) fn remembered(configured: &Configured, models: &[String]) -> FoundProvider {
+    pub(crate) fn remembered<'a>(
+        configured: &Configured,
+        models: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+    ) -> FoundProvider {
         let own = configured
             .models
             .iter()
             .map(|it| found(configured, &it.id, it.display.as_deref(), ModelSource::Configured));
-        let listed = models.iter().filter(|it| is_model_name(it));
-        let listed = listed.map(|it| found(configured, it, None, ModelSource::Listed));
+        let listed = models.into_iter().filter(|(id, _)| is_model_name(id));
+        let listed = listed.map(|(id, name)| found(configured, id, name, ModelSource::Listed));
         let mut seen = HashSet::new();
         let models = own.chain(listed).filter(|it| seen.insert(it.model.clone()));
         let models = models.take(MODELS_MAX).collect();
@@ -93,26 +97,48 @@ impl Found {
 }
 
 /// Asks every configured server for its models. Takes as long as the slowest, local ones at most
-/// 0.7 s and the others at most `patience`; with no patience nobody is asked.
-pub async fn discover(config: &Config, gateway: &Gateway, patience: Duration) -> Found {
-    let probes = config.endpoints.iter().map(|configured| probe(configured, gateway, patience));
-    Found { providers: join_all(probes).await }
+/// 0.7 s and the others at most `patience`; with no patience nobody is asked. What is disabled is
+/// left out.
+pub async fn discover(book: &Book, gateway: &Gateway, patience: Duration) -> Found {
+    let endpoints = &book.config.endpoints;
+    let probes = endpoints.iter().map(|configured| probe(configured, gateway, patience));
+    let mut providers = join_all(probes).await;
+    for provider in &mut providers {
+        let id = provider.id().to_string();
+        provider.models.retain(|it| book.is_enabled(&id, &it.model));
+    }
+    Found { providers }
 }
 
 async fn probe(configured: &Configured, gateway: &Gateway, patience: Duration) -> FoundProvider {
-    let endpoint = &configured.endpoint;
-    let local = endpoint.provider.local;
-    let wait = if local { patience.min(LOCAL_WAIT) } else { patience };
-    let (state, listed) = if wait.is_zero() {
-        (State::NotProbed, vec![])
-    } else {
-        match gateway.list(endpoint, wait).await {
-            Err(fault) => (State::Unreachable(fault), vec![]),
-            Ok(listed) if is_stranger(configured, &listed) => (State::Stranger, vec![]),
-            Ok(listed) => (State::Reachable, listed),
-        }
-    };
+    let (state, listed) = ask(configured, gateway, patience).await;
     FoundProvider { models: models(configured, &listed), configured: configured.clone(), state }
+}
+
+/// Asks one server for its models, within `patience` and the wait that suits it.
+pub(crate) async fn ask(
+    configured: &Configured,
+    gateway: &Gateway,
+    patience: Duration,
+) -> (State, Vec<Listed>) {
+    let endpoint = &configured.endpoint;
+    let wait = if endpoint.provider.local { patience.min(LOCAL_WAIT) } else { patience };
+    if wait.is_zero() {
+        return (State::NotProbed, vec![]);
+    }
+    match gateway.list(endpoint, wait).await {
+        Err(fault) => (State::Unreachable(fault), vec![]),
+        Ok(listed) if is_stranger(configured, &listed) => (State::Stranger, vec![]),
+        Ok(listed) => (State::Reachable, listed),
+    }
+}
+
+/// What of a list is kept: ids and names to show, each once.
+pub(crate) fn listing(listed: &[Listed]) -> Vec<(String, Option<String>)> {
+    let fit = listed.iter().filter(|it| is_model_name(&it.id) && is_chat_model(&it.id));
+    let mut seen = HashSet::new();
+    let fit = fit.filter(|it| seen.insert(it.id.clone())).take(MODELS_MAX);
+    fit.map(|it| (it.id.clone(), it.display_name.clone())).collect()
 }
 
 /// Many programs listen on llama-swap's usual port; it signs its list.

@@ -9,12 +9,12 @@ mod tests;
 pub use choose::{HOW_TO_ADD, choose, choose_for};
 pub use estimate::{Estimate, estimate};
 
-use crate::config::Config;
+use crate::book::Book;
 use crate::discover::{Found, display_of};
 use althing_assembly::demo;
 use althing_assembly::event::SeatInfo;
 use althing_assembly::methods::SEATS_MAX;
-use althing_gateway::{Endpoint, Price, Prices, split_effort};
+use althing_gateway::{Endpoint, Price, Prices, Target, split_effort};
 use althing_stdx::{Fault, Result};
 use std::sync::Arc;
 
@@ -29,18 +29,16 @@ pub struct Lineup {
 /// One seat.
 #[derive(Debug, Clone)]
 pub struct Sitting {
-    /// `provider:model`.
+    /// `provider:model`, or an alias.
     pub id: String,
-    /// None: a demo voice.
-    pub endpoint: Option<Arc<Endpoint>>,
-    /// Behind the provider's name, `@effort` included.
-    pub model: String,
+    /// Who is asked, in order; empty: a demo voice.
+    pub targets: Vec<Target>,
     /// Unique at the table.
     pub name: String,
     /// A standing instruction.
     pub stance: Option<String>,
     pub demo: bool,
-    /// None where nobody knows it.
+    /// The highest among the targets; none where nobody knows it.
     pub price: Option<Price>,
 }
 
@@ -56,8 +54,7 @@ impl Sitting {
         let name = display_of(bare, display);
         Sitting {
             id: format!("{}:{model}", endpoint.id),
-            endpoint: Some(endpoint.clone()),
-            model: model.into(),
+            targets: vec![Target { endpoint: endpoint.clone(), model: model.into() }],
             name: effort.map_or(name.clone(), |effort| format!("{name} ({effort})")),
             stance: None,
             demo: false,
@@ -65,12 +62,29 @@ impl Sitting {
         }
     }
 
+    /// Whoever of `targets` answers, under the alias's own name.
+    fn alias(prices: &Prices, alias: &str, targets: Vec<Target>) -> Sitting {
+        let price = targets.iter().map(|it| price_of(prices, it));
+        Sitting {
+            id: alias.into(),
+            name: alias.into(),
+            stance: None,
+            demo: false,
+            price: price.reduce(highest).flatten(),
+            targets,
+        }
+    }
+
+    /// Whether nothing of it leaves the person's own machines.
+    pub fn is_local(&self) -> bool {
+        !self.targets.is_empty() && self.targets.iter().all(|it| it.endpoint.provider.local)
+    }
+
     /// The demo voice called `name`; it costs nothing.
     fn demo(name: &str) -> Sitting {
         Sitting {
             id: format!("{}{name}", demo::PREFIX),
-            endpoint: None,
-            model: name.into(),
+            targets: vec![],
             name: demo::display(name),
             stance: None,
             demo: true,
@@ -98,25 +112,47 @@ impl Lineup {
     }
 }
 
-/// Seats exactly these: `provider:model`, a model's id, a name as it is shown, `demo:voice`; each
-/// may end in `@effort` and may be named more than once.
-pub fn resolve(names: &[String], config: &Config, found: Option<&Found>) -> Result<Lineup> {
+/// What `target` costs, where it is known.
+pub(crate) fn price_of(prices: &Prices, target: &Target) -> Option<Price> {
+    prices.price(&target.endpoint.id, target.endpoint.provider.name, &target.model)
+}
+
+/// What a call costs at most, whichever of two answers it.
+fn highest(a: Option<Price>, b: Option<Price>) -> Option<Price> {
+    let (a, b) = (a?, b?);
+    Some(Price {
+        input: a.input.max(b.input),
+        output: a.output.max(b.output),
+        cached: a.cached.max(b.cached),
+    })
+}
+
+/// The one seat that `name` means, as far as the book tells. Nobody is asked.
+pub(crate) fn sitting(name: &str, book: &Book) -> Result<Sitting> {
+    names::seat(name.trim(), book, book.found())
+}
+
+/// Seats exactly these: an alias, `provider:model`, a model's id, a name as it is shown,
+/// `demo:voice`; each may end in `@effort` and may be named more than once. Without findings the
+/// book's own count: what the providers listed when last asked.
+pub fn resolve(names: &[String], book: &Book, found: Option<&Found>) -> Result<Lineup> {
     if names.is_empty() || names.len() > SEATS_MAX {
         let count = names.len();
         return Err(Fault::invalid(format!("models: {count} are named; 1 to {SEATS_MAX} can sit")));
     }
+    let found = found.unwrap_or(book.found());
     let seats: Result<Vec<Sitting>> =
-        names.iter().map(|name| names::seat(name.trim(), config, found)).collect();
+        names.iter().map(|name| names::seat(name.trim(), book, found)).collect();
     Ok(Lineup::new(seats?, vec![]))
 }
 
 /// Whether `resolve` can do better once it knows what the providers list.
-pub fn needs_discovery(names: &[String], config: &Config) -> bool {
-    names.iter().any(|name| names::known(name.trim(), config).is_none())
+pub fn needs_discovery(names: &[String], book: &Book) -> bool {
+    names.iter().any(|name| !names::is_known(name.trim(), book))
 }
 
 /// The seat of an earlier run, as it sat then.
-pub fn sit_again(seat: &SeatInfo, config: &Config) -> Result<Sitting> {
-    let again = names::seat(&seat.model, config, None)?;
+pub fn sit_again(seat: &SeatInfo, book: &Book) -> Result<Sitting> {
+    let again = sitting(&seat.model, book)?;
     Ok(Sitting { name: seat.name.clone(), stance: seat.stance.clone(), ..again })
 }

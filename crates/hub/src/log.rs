@@ -19,8 +19,8 @@ const BATCH_EVENTS_MAX: usize = 256;
 const EVENTS_MAX: usize = 200_000;
 
 /// Events that nobody waits for are saved with the next one that counts, or after this time or
-/// number: waking the writer for each would cost more than they are worth.
-const HELD_MS_MAX: u64 = 50;
+/// number: a transaction for each would cost more than they are worth.
+const HELD_MS_MAX: u64 = 500;
 const HELD_EVENTS_MAX: usize = 16;
 
 /// Milliseconds since 1970.
@@ -194,7 +194,7 @@ impl Log for RunLog {
 enum Haste {
     /// With the next one that is not held: it follows at once, or what is lost is a piece of text.
     Held,
-    /// Now, but nobody waits: others may speak for minutes before the next event.
+    /// In a moment, but nobody waits: others may speak for minutes before the next event.
     Queued,
     /// Before the run goes on.
     Waited,

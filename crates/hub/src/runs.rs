@@ -1,9 +1,12 @@
 //! Runs: from a request to a living discussion and its log, and back to life after a stop.
 
-use crate::config::{Choice, Config, Synthesizer};
+use crate::book::Library;
+use crate::config::{Choice, Synthesizer};
 use crate::lineup::{Lineup, Sitting};
 use crate::log::{RunLog, now_ms};
-use crate::store::{Store, new_run_id};
+use crate::service::chat::Counted;
+use crate::service::metrics::Metrics;
+use crate::store::new_run_id;
 use althing_assembly::event::{
     Continued, Ending, Event, Opening, Outcome, Parts, Quoted, Roles, SeatInfo, Speech, What,
 };
@@ -11,8 +14,7 @@ use althing_assembly::floor::{Floor, Price, Rules, Seat};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
 use althing_chat::{Model, Tool};
-use althing_gateway::Gateway;
-use althing_stdx::{Fault, Kind, Result};
+use althing_stdx::{Fault, Result};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -95,9 +97,9 @@ impl Control {
 
 /// Starts and resumes runs.
 pub struct Runs {
-    pub config: Arc<Config>,
-    pub store: Store,
-    pub gateway: Gateway,
+    pub library: Arc<Library>,
+    /// Where calls are counted; none: they are not.
+    pub metrics: Option<Arc<Metrics>>,
     /// How fast the demo voices speak.
     pub pace: demo::Pace,
     /// Who speaks instead in a test, by the id of the seat.
@@ -134,8 +136,8 @@ impl Runs {
             stream: request.stream,
         };
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
-        let lease = self.store.lease(&id).await?;
-        let log = RunLog::start(self.store.clone(), lease);
+        let lease = self.library.store().lease(&id).await?;
+        let log = RunLog::start(self.library.store().clone(), lease);
         Ok(self.spawn(opening, request.method, seats, log, Past::none()))
     }
 
@@ -146,19 +148,21 @@ impl Runs {
         max_cost_usd: Option<f64>,
         retry_failed: bool,
     ) -> Result<Run> {
-        let id = self.store.run(run).await?.id;
-        let lease = self.store.lease(&id).await?;
-        let events = self.store.events(&id).await?;
+        let id = self.library.store().run(run).await?.id;
+        let lease = self.library.store().lease(&id).await?;
+        let events = self.library.store().events(&id).await?;
         let mut opening = opening_of(&id, &events)?.clone();
         check_resumable(&id, &events)?;
         opening.max_cost_usd =
             max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);
         let method = methods::method(&opening.method)?;
+        self.library.refresh().await?;
+        let book = self.library.book();
         let sittings: Result<Vec<Sitting>> =
-            opening.seats.iter().map(|seat| crate::lineup::sit_again(seat, &self.config)).collect();
+            opening.seats.iter().map(|seat| crate::lineup::sit_again(seat, &book)).collect();
         let seats = self.seats(&sittings?)?;
         let past = Past::read(&events, retry_failed);
-        let log = RunLog::resume(self.store.clone(), lease, events);
+        let log = RunLog::resume(self.library.store().clone(), lease, events);
         Ok(self.spawn(opening, method, seats, log, past))
     }
 
@@ -173,7 +177,7 @@ impl Runs {
         let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
         let (cancel, mut cancelled) = watch::channel(false);
         let (tell_over, over) = watch::channel(false);
-        let rules = Rules { turn_max: Duration::from_secs(*self.config.turn_seconds_max) };
+        let rules = Rules { turn_max: Duration::from_secs(*self.library.book().config.turn_seconds_max) };
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let closing = log.clone();
         let task = tokio::spawn(async move {
@@ -212,14 +216,13 @@ impl Runs {
         if let Some(voice) = self.voices.get(&sitting.id) {
             return Ok(voice.clone());
         }
-        let unknown = || {
-            let message = format!("no demo voice '{}'", sitting.model);
-            Fault::new(Kind::UnknownModel, message)
-        };
-        match &sitting.endpoint {
-            Some(endpoint) => Ok(self.gateway.model(endpoint, &sitting.model)),
-            None => demo::voice(&sitting.model, self.pace).ok_or_else(unknown),
-        }
+        // Its turns stay together, wherever the first one was answered.
+        let affinity = Some(fastrand::u64(..));
+        let voice = Counted::new(&self.library, sitting, affinity, self.pace)?;
+        Ok(Arc::new(match &self.metrics {
+            Some(metrics) => voice.by(metrics.clone()),
+            None => voice,
+        }))
     }
 
     /// The seats in the order in which they are asked to conclude.
@@ -227,15 +230,15 @@ impl Runs {
         let first = match mode {
             Synthesizer::First => 0,
             Synthesizer::Random => fastrand::usize(..seats),
-            Synthesizer::Rotate => self.store.rotate(seats).await?,
+            Synthesizer::Rotate => self.library.store().rotate(seats).await?,
         };
         Ok((0..seats).map(|seat| (first + seat) % seats).collect())
     }
 
     /// What a new run takes over from an old one.
     async fn continued(&self, run: &str) -> Result<Continued> {
-        let id = self.store.run(run).await?.id;
-        let events = self.store.events(&id).await?;
+        let id = self.library.store().run(run).await?.id;
+        let events = self.library.store().events(&id).await?;
         let question = opening_of(&id, &events)?.question.clone();
         let mut before =
             Continued { run: id.clone(), question, synthesis: String::new(), positions: vec![] };

@@ -4,11 +4,16 @@
 pub mod changes;
 pub mod chat;
 pub mod connections;
+pub mod discuss;
+pub mod locals;
+pub mod logins;
 pub mod metrics;
 pub mod models;
 pub mod providers;
 pub mod routes;
 pub mod streams;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod words;
 
 use crate::book::Library;
@@ -31,12 +36,20 @@ pub struct Service {
     pub connections: Arc<Connections>,
     pub streams: Streams,
     pub changes: Changes,
+    /// When the providers were last asked for a name that nobody knew.
+    looked: tokio::sync::Mutex<Option<tokio::time::Instant>>,
 }
 
 impl Service {
     /// Opens the person's store, secrets and configuration.
     pub async fn open(world: World) -> Result<Arc<Service>> {
         let library = Library::open(world).await?;
+        library.watch();
+        Service::over(library).await
+    }
+
+    /// The service over a library that is open already.
+    pub async fn over(library: Arc<Library>) -> Result<Arc<Service>> {
         let (store, gateway) = (library.store().clone(), library.gateway().clone());
         let metrics = Arc::new(Metrics::open(store.clone()).await?);
         let changes = Changes::default();
@@ -45,6 +58,7 @@ impl Service {
             connections: Arc::new(Connections::new(changes.clone())),
             streams: Streams::default(),
             changes,
+            looked: Default::default(),
             library,
             store,
             gateway,
@@ -53,6 +67,7 @@ impl Service {
 
     /// Writes what is still in memory. Calls under way have been dropped before.
     pub async fn close(&self) -> Result<()> {
+        self.streams.close_all();
         self.metrics.flush().await
     }
 }

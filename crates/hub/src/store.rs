@@ -1,10 +1,12 @@
-//! What stays: one SQLite file with every run and its events. One thread writes, readers read
+//! What stays: one SQLite file with every run and its events. One connection writes, readers read
 //! beside it, and other processes may do both at the same time.
 
 mod file;
 mod id;
 mod kv;
 mod lease;
+mod providers;
+pub(crate) mod minutes;
 mod rows;
 mod schema;
 #[cfg(test)]
@@ -17,6 +19,7 @@ use file::{Place, Trouble};
 pub use id::new_run_id;
 pub use lease::Lease;
 use lease::Leases;
+pub use providers::{ALIASES_MAX, NewProvider, PROVIDERS_MAX, Shelf, Stored, StoredModel};
 pub use rows::{RunRow, Standing};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -80,7 +83,7 @@ impl Store {
     fn at(place: Place, leases: Leases) -> Result<Store> {
         let db = place.open()?;
         let reader = Arc::new(Mutex::new(place.open_to_read()?));
-        let writer = Writer::start(db, place.clone())?;
+        let writer = Writer::new(db, place.clone());
         Ok(Store(Arc::new(Inner { place, leases, reader, writer })))
     }
 
@@ -143,22 +146,19 @@ impl Store {
         self.value(key, &whole)
     }
 
-    /// Changes the value under `key` in one step, whoever else writes, and gives the new one. A value
-    /// that cannot be read counts as none.
+    /// Changes the value under `key` in one step, whoever else writes. One that cannot be read counts
+    /// as none.
     pub async fn update(
         &self,
         key: &str,
         change: impl FnOnce(Option<Value>) -> Value + Send + 'static,
-    ) -> Result<Value> {
-        let name = key.to_string();
-        let json = self.write(move |db| {
-            let before = kv::get(db, &name)?;
-            let json = change(before.and_then(|json: String| serde_json::from_str(&json).ok()))
-                .to_string();
-            kv::set(db, &name, &json).map(|()| json)
-        });
-        let json = json.await?;
-        self.value(key, &json)
+    ) -> Result<()> {
+        let key = key.to_string();
+        self.write(move |db| {
+            let before = kv::get(db, &key)?.and_then(|json| serde_json::from_str(&json).ok());
+            kv::set(db, &key, &change(before).to_string())
+        })
+        .await
     }
 
     fn value(&self, key: &str, json: &str) -> Result<Value> {
@@ -175,7 +175,7 @@ impl Store {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T> {
-        self.0.writer.room().await?.put(work, |_| ()).wait().await
+        self.0.writer.room().await?.put(work, |_| ()).wait_aside().await
     }
 
     async fn read<T: Send + 'static>(

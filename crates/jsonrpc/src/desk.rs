@@ -46,7 +46,8 @@ impl<'a, H: Handler> Desk<'a, H> {
     }
 
     /// Reads and serves until the stream ends. Reading waits for no handler; with
-    /// `WhenFull::StopReading` it pauses while there is no room for more.
+    /// `WhenFull::StopReading` no frame is taken while there is no room for more, and the end may be
+    /// seen before all of them are.
     pub(crate) async fn open<R, F>(&mut self, inbox: &mut Inbox<R, F>) -> Ended
     where
         R: AsyncRead + Unpin,
@@ -71,8 +72,8 @@ impl<'a, H: Handler> Desk<'a, H> {
         }
     }
 
-    /// The next frame; serves until it is there. One branch is always enabled: without hands there
-    /// are requests at work.
+    /// The next frame, or none when the end is seen; serves until then. One branch is always enabled:
+    /// without hands there are requests at work.
     async fn next<R, F>(&mut self, inbox: &mut Inbox<R, F>) -> io::Result<Option<Frame>>
     where
         R: AsyncRead + Unpin,
@@ -83,20 +84,31 @@ impl<'a, H: Handler> Desk<'a, H> {
         loop {
             let has_room = !pauses || outbox.has_room();
             let has_hands = !pauses || !self.is_busy();
+            let takes = has_room && has_hands;
+            let listens = takes || !inbox.is_at_end();
+            let heard = async {
+                if takes { inbox.next().await } else { inbox.end().await.map(|()| None) }
+            };
             select! {
                 biased;
                 Some(bytes) = self.running.next() => self.bytes -= bytes,
                 () = outbox.room(), if !has_room => {}
-                frame = inbox.next(), if has_room && has_hands => return frame,
+                frame = heard, if listens => return frame,
             }
         }
     }
 
     /// Serves what was asked before the stream ended.
-    pub(crate) async fn finish(&mut self) {
+    pub(crate) async fn finish<R, F>(&mut self, inbox: &mut Inbox<R, F>) -> Ended
+    where
+        R: AsyncRead + Unpin,
+        F: Framing,
+    {
+        let ended = self.open(inbox).await;
         while let Some(bytes) = self.running.next().await {
             self.bytes -= bytes;
         }
+        ended
     }
 
     fn is_busy(&self) -> bool {

@@ -70,7 +70,7 @@ where
             ended = select! {
                 biased;
                 () = shared.closing.notified() => Ended::Closed,
-                () = desk.finish() => ended,
+                ended = desk.finish(&mut self.inbox) => ended,
                 ended = self.writer.run(&shared.outbox, Some(flush_max)) => ended,
             };
         }

@@ -7,7 +7,7 @@ use crate::{
     outbox::Outbox,
 };
 use bytes::BytesMut;
-use std::{io, time::Duration};
+use std::{future::pending, io, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     time::timeout,
@@ -15,6 +15,9 @@ use tokio::{
 
 /// Room for one read. A frame that is longer takes several.
 const READ_BYTES: usize = 32 << 10;
+/// Bytes read in search of the end while no frame is taken. Behind more of them the end is not seen
+/// before frames are taken again.
+const AHEAD_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Inbox<R, F> {
     reader: R,
@@ -37,9 +40,30 @@ impl<R: AsyncRead + Unpin, F: Framing> Inbox<R, F> {
             if self.is_at_end {
                 return Ok(self.framing.finish(&mut self.buf));
             }
-            self.buf.reserve(READ_BYTES);
-            self.is_at_end = self.reader.read_buf(&mut self.buf).await? == 0;
+            self.read().await?;
         }
+    }
+
+    /// Waits for the end of the stream and takes no frame; those before it are still to be had.
+    pub(crate) async fn end(&mut self) -> io::Result<()> {
+        while !self.is_at_end {
+            if self.buf.len() >= AHEAD_BYTES_MAX {
+                pending::<()>().await;
+            }
+            self.read().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the end has been seen.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.is_at_end
+    }
+
+    async fn read(&mut self) -> io::Result<()> {
+        self.buf.reserve(READ_BYTES);
+        self.is_at_end = self.reader.read_buf(&mut self.buf).await? == 0;
+        Ok(())
     }
 }
 

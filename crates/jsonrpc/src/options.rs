@@ -79,8 +79,10 @@ impl Default for Limits {
 /// What the reader does when too many requests are at work or too many bytes wait to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It pauses until there is room. For a side that only serves: were both sides to pause, or
-    /// handlers to call back, each could wait for the other for ever.
+    /// It takes nothing until there is room, and meanwhile sees no more than the end of the stream:
+    /// of that it knows at once, unless more than 1 MiB comes before it. For a side that only
+    /// serves: were both sides to pause, or handlers to call back, each could wait for the other
+    /// for ever.
     StopReading,
     /// It never pauses. Too many requests are answered as busy, too many notifications dropped.
     /// Such answers do not wait for room; they may fill the outbox up to a second limit, beyond
@@ -94,7 +96,7 @@ pub enum WhenFull {
 /// What becomes of running requests when the other side has nothing more to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnEof {
-    /// They are dropped.
+    /// They are dropped, and so is what had to wait for them.
     DropRequests,
     /// They are finished and answered, however long that takes, as long as the other side reads.
     FinishRequests,

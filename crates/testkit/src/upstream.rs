@@ -1,5 +1,6 @@
 //! A loopback HTTP server that answers like OpenAI, Anthropic, Gemini and Ollama do, and fails like
-//! them when the model's name says so (`mishap.rs` has the names).
+//! them when the model's name says so (`mishap.rs` has the names). It also logs people in as GitHub
+//! and Qwen do (`login.rs`).
 //!
 //! Headers override the options for one request: `x-fake-latency-ms`, `x-fake-chunks`,
 //! `x-fake-delay-us` and `x-fake-error` (a status or a mishap's name).
@@ -7,6 +8,7 @@
 mod answer;
 mod dialect;
 mod log;
+mod login;
 mod mishap;
 mod options;
 mod plan;
@@ -17,6 +19,7 @@ mod server;
 mod tests;
 
 pub use dialect::Dialect;
+pub use login::{Ending, Logins};
 pub use options::Options;
 pub use seen::{Route, Seen, State};
 

@@ -5,9 +5,11 @@ use crate::{Size, median_and_min, say};
 use althing_assembly::{demo::Pace, methods};
 use althing_chat::{Answer, Ask, Model};
 use althing_gateway::{Endpoint, Gateway, Limits, provider};
+use althing_hub::book::Library;
 use althing_hub::config::{Config, Synthesizer, World};
 use althing_hub::lineup;
 use althing_hub::runs::{Request, Runs};
+use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
 use althing_testkit::{Options, Seen, Upstream};
 use std::collections::BTreeMap;
@@ -53,7 +55,6 @@ async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
     let world = World { env, cwd: folder.path().into(), home: folder.path().into() };
     let config = Arc::new(Config::load(&world));
     let store = Store::open(&config.database()).expect("a store");
-    let gateway = Gateway::new(Limits::default());
     let endpoint = Endpoint {
         id: "bare".into(),
         provider: provider("openai").expect("a row"),
@@ -64,9 +65,10 @@ async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
         headers: vec![],
     };
     let bare_model = Gateway::new(Limits::default()).model(&Arc::new(endpoint), "ada");
-    let runs_of = Runs { config: config.clone(), store, gateway, pace: Pace { word_ms: 0 } };
+    let library = Library::new(world, config, store, Secrets::in_memory());
+    let runs_of = Runs { library, metrics: None, pace: Pace { word_ms: 0 } };
     // One of each first: both get their connections, and the bare client its prompts.
-    discussion(&runs_of, &config).await;
+    discussion(&runs_of).await;
     let asks: Vec<Ask> = upstream.requests().iter().map(ask_of).collect();
     calls(&*bare_model, &asks).await;
     let (mut bare, mut ours) = (vec![], vec![]);
@@ -75,7 +77,7 @@ async fn compare(upstream: &Upstream, runs: usize) -> (Vec<f64>, Vec<f64>) {
         calls(&*bare_model, &asks).await;
         bare.push(began.elapsed().as_secs_f64() * 1e3);
         let began = Instant::now();
-        discussion(&runs_of, &config).await;
+        discussion(&runs_of).await;
         ours.push(began.elapsed().as_secs_f64() * 1e3);
     }
     (bare, ours)
@@ -100,13 +102,13 @@ async fn calls(model: &dyn Model, asks: &[Ask]) {
     }
 }
 
-async fn discussion(runs: &Runs, config: &Config) {
+async fn discussion(runs: &Runs) {
     let names: Vec<String> = ["openai:ada", "openai:bob", "openai:cyd"].map(String::from).to_vec();
     let request = Request {
         question: "Hello?".into(),
         context: vec![],
         method: methods::method("standard").expect("the standard method"),
-        lineup: lineup::resolve(&names, config, None).expect("three seats"),
+        lineup: lineup::resolve(&names, &runs.library.book(), None).expect("three seats"),
         roles: None,
         rounds: 2,
         turns: None,

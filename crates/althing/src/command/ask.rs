@@ -7,7 +7,7 @@ use crate::watch::{self, View};
 use althing_assembly::event::Ending;
 use althing_assembly::{Method, methods};
 use althing_chat::Tool;
-use althing_gateway::Gateway;
+use althing_hub::book::Library;
 use althing_hub::config::{self, Config, Synthesizer};
 use althing_hub::discover;
 use althing_hub::lineup::{self, Lineup};
@@ -31,14 +31,14 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     desk.warn();
     let names = if args.models.is_empty() { &desk.config.models.value } else { &args.models };
     let method = method(&args, &desk.config, names)?;
-    let gateway = desk.gateway();
-    let lineup = seat(&args.models, method, &desk.config, &gateway).await?;
+    let library = desk.library().await?;
+    let lineup = seat(&args.models, method, &library).await?;
     if !args.output.quiet {
         lineup.notes.iter().for_each(|note| tell(desk.screen, note));
     }
     let is_demo = lineup.seats.iter().all(|seat| seat.demo) && names.is_empty();
     let request = request(&args, &desk.config, input, method, lineup)?;
-    let run = desk.runs(gateway)?.start(request).await?;
+    let run = desk.runs(library).start(request).await?;
     finish(&desk, run, args.output, args.pause).await?;
     if is_demo {
         tell(desk.screen, lineup::HOW_TO_ADD);
@@ -49,7 +49,7 @@ pub async fn ask(args: args::Ask) -> Result<()> {
 pub async fn resume(args: args::Resume) -> Result<()> {
     let desk = Desk::open();
     desk.warn();
-    let runs = desk.runs(desk.gateway())?;
+    let runs = desk.runs(desk.library().await?);
     let run = runs.resume(&args.run, args.max_cost, args.retry_failed).await?;
     let pauses = std::io::stdin().is_terminal();
     finish(&desk, run, args.output, pauses).await
@@ -84,24 +84,20 @@ fn method(args: &args::Ask, config: &Config, names: &[String]) -> Result<&'stati
 
 /// The line-up asked for, else the configured one, else one chosen from what is found. A wrong name
 /// in the configuration is told and does not keep others from sitting.
-async fn seat(
-    asked: &[String],
-    method: &Method,
-    config: &Config,
-    gateway: &Gateway,
-) -> Result<Lineup> {
-    let names = if asked.is_empty() { &config.models.value } else { asked };
-    if !names.is_empty() && !lineup::needs_discovery(names, config) {
-        let lineup = lineup::resolve(names, config, None);
+async fn seat(asked: &[String], method: &Method, library: &Library) -> Result<Lineup> {
+    let book = library.book();
+    let names = if asked.is_empty() { &book.config.models.value } else { asked };
+    if !names.is_empty() && !lineup::needs_discovery(names, &book) {
+        let lineup = lineup::resolve(names, &book, None);
         if lineup.is_ok() || !asked.is_empty() {
             return lineup;
         }
     }
-    let found = discover::discover(config, gateway, PATIENCE).await;
+    let found = discover::discover(&book, library.gateway(), PATIENCE).await;
     if asked.is_empty() {
-        return Ok(lineup::choose_for(&found, method, config));
+        return Ok(lineup::choose_for(&found, method, &book));
     }
-    lineup::resolve(asked, config, Some(&found))
+    lineup::resolve(asked, &book, Some(&found))
 }
 
 fn request(

@@ -6,7 +6,7 @@ use crate::terminal::table::table;
 use althing_hub::config;
 use althing_stdx::Result;
 
-pub fn config(args: args::Config) -> Result<()> {
+pub async fn config(args: args::Config) -> Result<()> {
     let desk = Desk::open();
     if args.init {
         config::init(&desk.config.file)?;
@@ -19,7 +19,8 @@ pub fn config(args: args::Config) -> Result<()> {
         " (does not exist; althing config --init writes it)"
     };
     let head = format!("{}{exists}\n\n", desk.config.file.display());
-    let rows = desk.config.rows().into_iter().map(|row| vec![row.key, row.value, row.source]);
+    let library = desk.library_to_read().await?;
+    let rows = library.book().config.rows().into_iter().map(|row| vec![row.key, row.value, row.source]);
     let titles = vec!["KEY".into(), "VALUE".into(), "SOURCE".into()];
     print(&(head + &table(&[titles].into_iter().chain(rows).collect::<Vec<_>>())))
 }

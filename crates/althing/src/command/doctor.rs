@@ -21,7 +21,9 @@ enum Mark {
 
 pub async fn examine() -> Result<()> {
     let desk = Desk::open();
-    let found = discover::discover(&desk.config, &desk.gateway(), PATIENCE).await;
+    let library = desk.library_to_read().await?;
+    let book = library.book();
+    let found = discover::discover(&book, library.gateway(), PATIENCE).await;
     let mut report = Report { screen: desk.screen, text: String::new() };
 
     report.title("Files");
@@ -30,13 +32,18 @@ pub async fn examine() -> Result<()> {
     for provider in &found.providers {
         examine_provider(provider, &mut report);
     }
+    for entry in &book.entries {
+        if let Some(trouble) = &entry.trouble {
+            report.line(Mark::Bad, &entry.row.name, trouble);
+        }
+    }
     // What has no key and no address is not in the configuration at all.
     for row in PROVIDERS.iter().filter(|row| {
         !found.providers.iter().any(|p| p.configured.endpoint.provider.name == row.name)
     }) {
-        let hint = match row.key_env.first() {
-            Some(variable) if row.needs_key => format!("no key; set {variable}"),
-            _ => format!("no address; set {}_BASE_URL", row.env_prefix),
+        let hint = match row.needs_key {
+            true => format!("no key; {}", row.how_to_open()),
+            false => format!("no address; set {}_BASE_URL", row.env_prefix),
         };
         report.line(Mark::Off, row.title, &hint);
     }
@@ -55,7 +62,7 @@ pub async fn examine() -> Result<()> {
         }
     }
     report.title("Next");
-    let lineup = lineup::choose(&found, 3, &desk.config);
+    let lineup = lineup::choose(&found, 3, &book);
     let names: Vec<&str> = lineup.seats.iter().map(|seat| seat.name.as_str()).collect();
     report.plain(&format!("`althing ask \"…\"` would seat {}.", names.join(", ")));
     if lineup.seats.iter().all(|seat| seat.demo) {

@@ -4,6 +4,7 @@ use super::{Desk, print};
 use crate::args;
 use crate::terminal::table::table;
 use althing_assembly::demo;
+use althing_hub::book::Entry;
 use althing_hub::discover::{self, FoundModel, FoundProvider, ModelSource, State};
 use althing_stdx::{Result, text::one_line};
 use std::time::Duration;
@@ -15,7 +16,9 @@ const SHOWN: usize = 12;
 pub async fn list(args: args::Models) -> Result<()> {
     let desk = Desk::open();
     desk.warn();
-    let found = discover::discover(&desk.config, &desk.gateway(), PATIENCE).await;
+    let library = desk.library_to_read().await?;
+    let book = library.book();
+    let found = discover::discover(&book, library.gateway(), PATIENCE).await;
     if args.json {
         return print(&found.providers.iter().flat_map(json_lines).collect::<String>());
     }
@@ -32,8 +35,8 @@ pub async fn list(args: args::Models) -> Result<()> {
         ]
     });
     let rows: Vec<Vec<String>> = [head].into_iter().chain(models).chain(voices).collect();
-    let notes: Vec<String> =
-        found.providers.iter().filter_map(|provider| note(provider, limit)).collect();
+    let notes = found.providers.iter().filter_map(|provider| note(provider, limit));
+    let notes: Vec<String> = notes.chain(book.entries.iter().filter_map(unused)).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
     let notes: String = notes.iter().map(|note| format!("{}\n", one_line(note, 300))).collect();
     print(&format!("{}{gap}{notes}", table(&rows)))
@@ -69,6 +72,12 @@ fn note(provider: &FoundProvider, limit: usize) -> Option<String> {
             (more > 0).then(|| format!("{who}: {more} more; --all shows them"))
         }
     }
+}
+
+/// Why a provider that was added has no models at all.
+fn unused(entry: &Entry) -> Option<String> {
+    let trouble = entry.trouble.as_ref()?;
+    Some(format!("{} ({}, added): {trouble}", entry.row.name, entry.row.id))
 }
 
 fn json_lines(provider: &FoundProvider) -> Vec<String> {

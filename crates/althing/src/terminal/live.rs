@@ -76,7 +76,8 @@ impl Live {
                 }
             }
             What::PhaseEnded { .. } => {}
-            What::PauseStarted { phase, timeout_ms } => self.pause(*phase, *timeout_ms, &mut out),
+            // Not everybody who looks can end it; see `invite`.
+            What::PauseStarted { .. } => {}
             What::PauseEnded { timed_out: true, .. } => {
                 self.line("Nobody answered; going on.", &mut out)
             }
@@ -92,6 +93,15 @@ impl Live {
                 closing::ending(self, ending, totals, &mut out);
             }
         }
+        out
+    }
+
+    /// What to print in a pause for somebody who can end it.
+    pub fn invite(&self, phase: u32, timeout_ms: u64) -> String {
+        let mut out = String::new();
+        let minutes = timeout_ms.div_ceil(60_000);
+        let text = format!("Enter goes on to phase {phase}; by itself in {minutes} min.");
+        self.line(&text, &mut out);
         out
     }
 
@@ -269,11 +279,6 @@ impl Live {
             );
         }
         self.next_page(out);
-    }
-
-    fn pause(&mut self, phase: u32, timeout_ms: u64, out: &mut String) {
-        let minutes = timeout_ms.div_ceil(60_000);
-        self.line(&format!("Enter goes on to phase {phase}; by itself in {minutes} min."), out);
     }
 
     fn line(&self, text: &str, out: &mut String) {

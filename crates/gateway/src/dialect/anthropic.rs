@@ -26,7 +26,7 @@ pub static ANTHROPIC: Dialect = Dialect {
     read_list,
 };
 
-const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
+pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 /// The API wants a limit in every request; this one where the caller sets none.
 const MAX_TOKENS: u32 = 8192;
 
@@ -158,6 +158,11 @@ struct Tokens {
     cache_creation_input_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     cache_read_input_tokens: Option<u64>,
+}
+
+/// The counts in a `usage` object.
+pub(crate) fn usage(object: &RawValue) -> Option<Usage> {
+    serde_json::from_str(object.get()).ok().map(|tokens: Tokens| tokens.usage())
 }
 
 impl Tokens {

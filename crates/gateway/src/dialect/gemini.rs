@@ -85,7 +85,7 @@ fn thinking(model: &str, effort: &str) -> Option<Value> {
 }
 
 /// The model's place in the path, with nothing in it that could lead elsewhere.
-fn resource(model: &str) -> String {
+pub(crate) fn resource(model: &str) -> String {
     let mut path = String::from(if model.contains('/') { "" } else { "models/" });
     for byte in model.bytes() {
         match byte {

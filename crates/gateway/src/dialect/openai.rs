@@ -131,16 +131,19 @@ struct Groq {
     usage: Option<Tokens>,
 }
 
+/// The other names are those of `/responses`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Tokens {
-    #[serde(deserialize_with = "count")]
+    #[serde(alias = "input_tokens", deserialize_with = "count")]
     prompt_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
+    #[serde(alias = "output_tokens", deserialize_with = "count")]
     completion_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     total_tokens: Option<u64>,
+    #[serde(alias = "input_tokens_details")]
     prompt_tokens_details: Option<Details>,
+    #[serde(alias = "output_tokens_details")]
     completion_tokens_details: Option<Details>,
     /// DeepSeek's word for cached tokens.
     #[serde(deserialize_with = "count")]
@@ -154,6 +157,11 @@ struct Details {
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
+}
+
+/// The counts in a `usage` object.
+pub(crate) fn usage(object: &RawValue) -> Option<Usage> {
+    serde_json::from_str(object.get()).ok().map(|tokens: Tokens| tokens.usage())
 }
 
 impl Tokens {

@@ -142,13 +142,13 @@ impl<P: Parser> Body<P> {
 }
 
 /// The event as a `T`. JSON that ends in the middle was cut on its way.
-pub(super) fn parse<'a, T: Deserialize<'a>>(event: &'a str) -> Result<T> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(event: &'a str) -> Result<T> {
     serde_json::from_str(event)
         .map_err(|error| if error.is_eof() { cut().source(error) } else { garbled(error) })
 }
 
 /// The stream ended before its own end mark.
-pub(super) fn cut() -> Fault {
+pub(crate) fn cut() -> Fault {
     Fault::new(Kind::Network, "the answer broke off")
 }
 

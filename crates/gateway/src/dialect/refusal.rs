@@ -21,7 +21,7 @@ pub(super) fn refuse(refusal: &Refusal<'_>) -> Fault {
 }
 
 /// The fault behind an error object in the middle of an answer.
-pub(super) fn in_stream(error: &RawValue) -> Fault {
+pub(crate) fn in_stream(error: &RawValue) -> Fault {
     let said = Said::read(error.get());
     let kind = said.kind(None);
     said.fault(kind, None).retry_after(said.wait)

@@ -1,5 +1,9 @@
-//! How a connection is opened: straight or through a proxy, plain or with TLS. Every failure is
-//! already a `Fault` in words a person can act on.
+//! How a connection is opened: straight or through a proxy, plain or with TLS, or to a socket in
+//! the file system. Every failure is already a `Fault` in words a person can act on.
+
+mod unix;
+
+pub(crate) use unix::unix_url;
 
 use super::origin;
 use althing_stdx::{Fault, Kind, Result};
@@ -48,6 +52,9 @@ impl Connector {
     }
 
     async fn open(&self, to: &Uri) -> Result<Link> {
+        if let Some(path) = unix::path(to) {
+            return unix::open(&path).await.map(Link::new);
+        }
         let link = match proxy_for(&self.proxies, to) {
             None => self.tcp(to).await?,
             Some(proxy) => self.through(&proxy, to).await?,
@@ -102,10 +109,12 @@ impl Service<Uri> for Connector {
 
 /// The proxy for `to`, if any. What runs on this machine is never asked for through a proxy.
 pub(super) fn proxy_for(proxies: &Matcher, to: &Uri) -> Option<Intercept> {
-    if is_loopback(to.host().unwrap_or_default()) { None } else { proxies.intercept(to) }
+    let is_here = is_loopback(to.host().unwrap_or_default()) || unix::path(to).is_some();
+    if is_here { None } else { proxies.intercept(to) }
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether a host can only be this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let named = host.eq_ignore_ascii_case("localhost") || host.ends_with(".localhost");
     named || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())

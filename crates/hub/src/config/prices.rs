@@ -52,7 +52,8 @@ fn entry(at: usize, name: &str, value: &Value) -> Result<Own, (String, String)> 
     if at >= PRICES_MAX {
         return Err(wrong(format!("is one price too many; there may be {PRICES_MAX}")));
     }
-    let parts = name.split_once(':').filter(|(place, model)| !place.is_empty() && is_model_name(model));
+    let parts =
+        name.split_once(':').filter(|(place, model)| !place.is_empty() && is_model_name(model));
     let Some((place, model)) = parts else {
         return Err(wrong("must be named provider:model".into()));
     };

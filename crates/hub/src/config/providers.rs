@@ -79,7 +79,7 @@ pub(super) fn endpoints(
 }
 
 /// A server that the person named is not looked for a second time under another name.
-fn without_twins(mut all: Vec<Configured>) -> Vec<Configured> {
+pub(super) fn without_twins(mut all: Vec<Configured>) -> Vec<Configured> {
     let place = |it: &Configured| it.endpoint.base_url.replace("//localhost", "//127.0.0.1");
     let named: Vec<String> = all.iter().filter(|it| it.explicit).map(place).collect();
     all.retain(|it| it.explicit || !named.contains(&place(it)));
@@ -289,11 +289,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Calls at once: the person's own number, else by the mode, else what suits the provider.
     fn parallel(&mut self, id: &str, row: &Provider) -> Sourced<usize> {
-        let by_mode = match self.mode {
-            Execution::Auto => row.parallel,
-            Execution::Parallel => row.parallel.max(PARALLEL),
-            Execution::Sequential => 1,
-        };
+        let by_mode = calls_at_once(self.mode, row);
         let Some(raw) = self.in_file(id, "parallel") else { return Sourced::default(by_mode) };
         match raw.text.parse().ok().filter(|number| (1..=PARALLEL_MAX).contains(number)) {
             Some(value) => Sourced { value, source: raw.source },
@@ -303,6 +299,15 @@ impl<'a> Reader<'a, '_> {
                 Sourced::default(by_mode)
             }
         }
+    }
+}
+
+/// Calls at once where the person gave no number.
+pub(super) fn calls_at_once(mode: Execution, row: &Provider) -> usize {
+    match mode {
+        Execution::Auto => row.parallel,
+        Execution::Parallel => row.parallel.max(PARALLEL),
+        Execution::Sequential => 1,
     }
 }
 

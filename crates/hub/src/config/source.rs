@@ -19,6 +19,8 @@ pub enum Source {
     Quorum(String),
     /// A variable of the process environment.
     Process(String),
+    /// Added while programs ran; kept in the store.
+    Stored,
 }
 
 impl Source {
@@ -36,6 +38,7 @@ impl fmt::Display for Source {
             Source::Local(name) => write!(f, "{name} in ./.env"),
             Source::Quorum(name) => write!(f, "{name} in ~/.quorum/.env"),
             Source::Process(name) => write!(f, "environment variable {name}"),
+            Source::Stored => f.write_str("added"),
         }
     }
 }
@@ -74,7 +77,7 @@ impl Warning {
     pub(super) fn new(key: &str, source: &Source, problem: impl fmt::Display) -> Warning {
         let name = match source {
             Source::Local(name) | Source::Quorum(name) | Source::Process(name) => name.as_str(),
-            Source::Default | Source::File(_) => key,
+            Source::Default | Source::File(_) | Source::Stored => key,
         };
         Warning { name: name.into(), source: source.clone(), problem: problem.to_string() }
     }
@@ -83,7 +86,7 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
-            Source::Default => write!(f, "{}: {}", self.name, self.problem),
+            Source::Default | Source::Stored => write!(f, "{}: {}", self.name, self.problem),
             Source::File(path) => {
                 write!(f, "{} in {}: {}", self.name, path.display(), self.problem)
             }

@@ -1,7 +1,7 @@
 //! Against a server of the test's own; no list of the outside world is ever asked for.
 
 use super::*;
-use crate::config::{World, agents_on_path};
+use crate::config::{Config, World, agents_on_path};
 use althing_gateway::Limits;
 use althing_testkit::{Options, Upstream};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fn config(vars: &[(&str, &str)]) -> Config {
 }
 
 async fn look(config: &Config) -> Found {
-    discover(config, &Gateway::new(Limits::default()), PATIENCE).await
+    discover(&Book::from(config), &Gateway::new(Limits::default()), PATIENCE).await
 }
 
 /// One line for each provider: state and models.
@@ -89,7 +89,7 @@ async fn ones_own_list_comes_first_and_survives_a_failure() {
     let v1 = format!("{}/v1", refusing.url());
     let refused = config(&[("CUSTOM_BASE_URL", &v1), ("CUSTOM_MODELS", "a-1")]);
     check(&look(&refused).await, &["custom: bad_key: custom:a-1* A 1 (other)"]);
-    let nobody = discover(&refused, &Gateway::new(Limits::default()), Duration::ZERO).await;
+    let nobody = discover(&Book::from(&refused), &Gateway::new(Limits::default()), Duration::ZERO).await;
     check(&nobody, &["custom: not asked: custom:a-1* A 1 (other)"]);
 }
 
@@ -136,7 +136,7 @@ async fn a_silent_server_costs_its_wait_and_no_more() {
     // From here on, waiting takes no time.
     tokio::time::pause();
     let start = tokio::time::Instant::now();
-    let found = discover(&config, &gateway, PATIENCE).await;
+    let found = discover(&Book::from(&config), &gateway, PATIENCE).await;
     check(&found, &["openai: timed_out: ", "lmstudio: timed_out: ", "vllm: timed_out: "]);
     assert_eq!(start.elapsed().as_millis() / 100, PATIENCE.as_millis() / 100);
 }

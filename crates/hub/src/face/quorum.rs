@@ -15,7 +15,7 @@ mod tests;
 mod validate;
 mod wire;
 
-use crate::config::Config;
+use crate::book::Book;
 use crate::discover::{self, Found};
 use crate::runs::Runs;
 use althing_jsonrpc::{
@@ -63,17 +63,30 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    fn config(&self) -> &Config {
-        &self.runs.config
+    fn book(&self) -> Arc<Book> {
+        self.runs.library.book()
+    }
+
+    /// The book with what other processes have written by now. Where the store cannot be read, what
+    /// is known already has to do.
+    async fn refresh(&self) {
+        let _ = self.runs.library.refresh().await;
     }
 
     fn found(&self) -> Found {
-        self.found.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        let found = self.found.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.book().brought_up(&found)
+    }
+
+    /// What was found last time.
+    fn recall(&self) {
+        let found = self.memory.recall_found(&self.book().config);
+        *self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = found;
     }
 
     /// Looks for models beside everything else; no request waits for it.
     async fn look_around(&self) {
-        let found = discover::discover(&self.runs.config, &self.runs.gateway, PATIENCE).await;
+        let found = discover::discover(&self.book(), self.runs.library.gateway(), PATIENCE).await;
         *self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = found.clone();
         self.memory.remember_found(&found).await;
     }
@@ -92,9 +105,11 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    let memory = Memory::open(runs.store.clone(), &home).await;
-    let found = RwLock::new(memory.recall_found(&runs.config));
-    let backend = Arc::new(Backend { runs, memory, found, place: Place::default() });
+    let memory = Memory::open(runs.library.store().clone(), &home).await;
+    let (found, place) = (RwLock::default(), Place::default());
+    let backend = Arc::new(Backend { runs, memory, found, place });
+    backend.refresh().await;
+    backend.recall();
     let (reader, left) = Watched::new(reader);
     let limits = Limits { flush_max: FLUSH_MAX, ..Limits::default() };
     let options = Options { limits, ..Options::server() };

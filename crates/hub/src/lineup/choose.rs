@@ -2,7 +2,7 @@
 //! the ones that merely run here.
 
 use super::{Lineup, Sitting, resolve};
-use crate::config::Config;
+use crate::book::Book;
 use crate::discover::{self, Found, FoundModel, FoundProvider, ModelSource, State};
 use althing_assembly::demo;
 use althing_assembly::methods::Method;
@@ -37,22 +37,22 @@ const STANCES: [(&str, &str); SEATS] = [
 ];
 
 /// Seats for `method`: three where it can hold three, and never fewer than it needs.
-pub fn choose_for(found: &Found, method: &Method, config: &Config) -> Lineup {
+pub fn choose_for(found: &Found, method: &Method, book: &Book) -> Lineup {
     let fits = |seats: &usize| method.check_seats(*seats).is_ok();
     let most = (1..=SEATS).rev().find(fits).unwrap_or(method.seats_min);
-    seat(found, most, method.seats_min, config)
+    seat(found, most, method.seats_min, book)
 }
 
 /// At most `seats` seats: the configured line-up, else what is found, else demo voices. Two models
 /// are enough for a discussion; one alone takes all seats, with a different stance in each.
-pub fn choose(found: &Found, seats: usize, config: &Config) -> Lineup {
-    seat(found, seats, seats.min(2), config)
+pub fn choose(found: &Found, seats: usize, book: &Book) -> Lineup {
+    seat(found, seats, seats.min(2), book)
 }
 
-fn seat(found: &Found, most: usize, least: usize, config: &Config) -> Lineup {
-    let mut notes = Vec::new();
+fn seat(found: &Found, most: usize, least: usize, book: &Book) -> Lineup {
+    let (mut notes, config) = (Vec::new(), &book.config);
     if !config.models.is_empty() {
-        match resolve(&config.models, config, Some(found)) {
+        match resolve(&config.models, book, Some(found)) {
             Ok(lineup) => return lineup,
             Err(fault) => {
                 let source = &config.models.source;
@@ -61,8 +61,8 @@ fn seat(found: &Found, most: usize, least: usize, config: &Config) -> Lineup {
             }
         }
     }
-    notes.extend(found.providers.iter().filter_map(not_listed));
-    let picks = pick(found, most);
+    notes.extend(found.providers.iter().filter_map(|it| not_listed(it, book)));
+    let picks = pick(found, most, book);
     let seats: Vec<Sitting> = picks.iter().map(|pick| sitting(&config.prices, pick)).collect();
     match seats.len() {
         0 => demo_voices(most, notes),
@@ -85,13 +85,13 @@ fn seat(found: &Found, most: usize, least: usize, config: &Config) -> Lineup {
 }
 
 /// Something the person set up that did not say what it has.
-fn not_listed(provider: &FoundProvider) -> Option<String> {
+fn not_listed(provider: &FoundProvider, book: &Book) -> Option<String> {
     let State::Unreachable(fault) = &provider.state else { return None };
     if !provider.configured.explicit || !provider.models.is_empty() {
         return None;
     }
     let who = provider.configured.endpoint.who();
-    Some(match unseen(provider) {
+    Some(match unseen(provider, book) {
         Some(model) => format!("{who} did not list its models ({fault}); {model} is taken unseen."),
         None => format!("{who} is left out: {fault}."),
     })
@@ -99,9 +99,10 @@ fn not_listed(provider: &FoundProvider) -> Option<String> {
 
 /// What is asked of a provider whose list merely did not come in time: the person has a key for it,
 /// and a scripted voice is no substitute.
-fn unseen(provider: &FoundProvider) -> Option<&'static str> {
+fn unseen(provider: &FoundProvider, book: &Book) -> Option<&'static str> {
     let State::Unreachable(fault) = &provider.state else { return None };
-    let first = provider.configured.endpoint.provider.preferred.first().copied();
+    let mut preferred = provider.configured.endpoint.provider.preferred.iter().copied();
+    let first = preferred.find(|model| book.is_enabled(provider.id(), model));
     first.filter(|_| fault.kind.codes().retryable && provider.models.is_empty())
 }
 
@@ -131,12 +132,12 @@ fn sitting(prices: &Prices, (provider, model): &Pick) -> Sitting {
 }
 
 /// First a new family from each provider, then new families from any, then other models.
-fn pick(found: &Found, most: usize) -> Vec<Pick<'_>> {
+fn pick<'a>(found: &'a Found, most: usize, book: &Book) -> Vec<Pick<'a>> {
     let (cloud, local): (Vec<_>, Vec<_>) =
         found.providers.iter().partition(|it| !it.configured.endpoint.provider.local);
     let all = cloud.into_iter().chain(local);
     let candidates: Vec<Pick> = all
-        .flat_map(|provider| candidates(provider).into_iter().map(move |model| (provider, model)))
+        .flat_map(|provider| candidates(provider, book).into_iter().map(move |model| (provider, model)))
         .collect();
     let mut seated: Vec<Pick> = Vec::new();
     for differs in [from_all_sides, of_another_family, another_model] {
@@ -163,8 +164,8 @@ fn another_model(a: &Pick, b: &Pick) -> bool {
 
 /// What a provider offers: the person's own list, else the preferred models that it has, else its
 /// list as it comes.
-fn candidates(provider: &FoundProvider) -> Vec<FoundModel> {
-    if let Some(model) = unseen(provider) {
+fn candidates(provider: &FoundProvider, book: &Book) -> Vec<FoundModel> {
+    if let Some(model) = unseen(provider, book) {
         return vec![discover::found(&provider.configured, model, None, ModelSource::Listed)];
     }
     let own = |model: &&FoundModel| model.source == ModelSource::Configured;

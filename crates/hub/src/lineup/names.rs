@@ -1,11 +1,12 @@
 //! From a name, as a person types it, to the model that is meant.
 
 use super::Sitting;
+use crate::book::Book;
 use crate::config::nearest::nearest;
 use crate::config::{Config, Configured, is_model_name};
 use crate::discover::Found;
 use althing_assembly::demo::{self, Pace};
-use althing_gateway::{PROVIDERS, Provider, provider, split_effort};
+use althing_gateway::{PROVIDERS, Provider, Target, provider, split_effort};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 
@@ -26,23 +27,33 @@ const PREFIXES: &[(&str, &str)] = &[
 ];
 
 /// The seat that `name` means.
-pub(super) fn seat(name: &str, config: &Config, found: Option<&Found>) -> Result<Sitting> {
-    if let Some(seat) = known(name, config) {
-        return seat;
+pub(super) fn seat(name: &str, book: &Book, found: &Found) -> Result<Sitting> {
+    if let Some(seat) = known(name, book).or_else(|| listed(name, book, found)) {
+        return seat.and_then(|seat| allowed(seat, book));
     }
-    if let Some(seat) = found.and_then(|found| listed(name, config, found)) {
-        return seat;
+    let (bare, _) = split_effort(name);
+    if let Some(id) = book.disabled_at(bare).next() {
+        return Err(disabled(id, bare));
     }
     Err(match maker(name) {
-        Some(row) => unusable(name, row, config),
-        None => unknown(name, config, found),
+        Some(row) => unusable(name, row, &book.config),
+        None => unknown(name, book, found),
     })
 }
 
-/// What `name` means as far as the configuration alone tells; none where only the providers know.
-pub(super) fn known(name: &str, config: &Config) -> Option<Result<Sitting>> {
+/// Whether `name` is understood without asking any provider.
+pub(super) fn is_known(name: &str, book: &Book) -> bool {
+    known(name, book).or_else(|| listed(name, book, book.found())).is_some()
+}
+
+/// What `name` means as far as routes and configuration tell; none where only the providers know.
+fn known(name: &str, book: &Book) -> Option<Result<Sitting>> {
+    let config = &book.config;
     if !is_model_name(name) {
         return Some(Err(Fault::invalid(format!("models: {} is no name", quoted(name)))));
+    }
+    if let Some(seat) = alias(name, book) {
+        return Some(seat);
     }
     if let Some(voice) = name.strip_prefix(demo::PREFIX) {
         return Some(demo_voice(voice));
@@ -56,15 +67,78 @@ pub(super) fn known(name: &str, config: &Config) -> Option<Result<Sitting>> {
                 own_name(configured, model),
             )));
         }
+        if let Some(trouble) = book.entry(id).and_then(|entry| entry.trouble.as_ref()) {
+            let text = format!("{}: provider '{id}': {trouble}", quoted(name));
+            return Some(Err(Fault::new(Kind::NotFound, text)));
+        }
         if let Some(row) = provider(id) {
             return Some(Err(unusable(name, row, config)));
         }
     }
-    let native = || {
-        let configured = config.endpoint(maker(name)?.name)?;
-        Some(Sitting::new(&config.prices, &configured.endpoint, name, None))
+    in_own_lists(name, book).map(Ok).or_else(|| native(name, book))
+}
+
+/// An alias wins over a model of the same name. An effort behind it goes to the targets that have
+/// none of their own.
+fn alias(name: &str, book: &Book) -> Option<Result<Sitting>> {
+    if let Some(targets) = book.behind(name) {
+        return Some(targets.map(|targets| Sitting::alias(&book.config.prices, name, targets)));
+    }
+    let (bare, effort) = split_effort(name);
+    let targets = book.behind(bare).filter(|_| effort.is_some())?;
+    let with_effort = |mut target: Target| {
+        if split_effort(&target.model).1.is_none() {
+            target.model = with_effort(&target.model, effort);
+        }
+        target
     };
-    in_own_lists(name, config).or_else(native).map(Ok)
+    Some(targets.map(|all| {
+        let all = all.into_iter().map(with_effort).collect();
+        Sitting::alias(&book.config.prices, name, all)
+    }))
+}
+
+/// At whoever makes the model: the row's own server and those that were added. Where their lists
+/// are known, only those that have it count.
+fn native(name: &str, book: &Book) -> Option<Result<Sitting>> {
+    let row = maker(name)?;
+    let is_native = |it: &&Configured| {
+        let endpoint = &it.endpoint;
+        let is_meant = endpoint.id == row.name || it.is_added();
+        endpoint.provider.name == row.name && is_meant && book.is_enabled(&endpoint.id, name)
+    };
+    let all: Vec<&Configured> = book.config.endpoints.iter().filter(is_native).collect();
+    let has = |it: &&&Configured| book.has_model(&it.endpoint.id, name) == Some(true);
+    let have: Vec<&Configured> = all.iter().filter(has).copied().collect();
+    match if have.is_empty() { all } else { have }.as_slice() {
+        [] => None,
+        [one] => Some(Ok(Sitting::new(&book.config.prices, &one.endpoint, name, None))),
+        several => {
+            let ids = several.iter().map(|it| format!("{}:{name}", it.endpoint.id));
+            Some(Err(ambiguous(name, &ids.collect::<Vec<_>>())))
+        }
+    }
+}
+
+/// A seat whose model may be used; of an alias only such targets are left by now.
+fn allowed(seat: Sitting, book: &Book) -> Result<Sitting> {
+    let off = seat.targets.iter().find(|it| !book.is_enabled(&it.endpoint.id, &it.model));
+    match off {
+        None => Ok(seat),
+        Some(target) => Err(disabled(&target.endpoint.id, split_effort(&target.model).0)),
+    }
+}
+
+fn disabled(id: &str, model: &str) -> Fault {
+    let text = format!(
+        "{}: this model is disabled; `althing models enable {id} {model}` enables it",
+        quoted(&format!("{id}:{model}"))
+    );
+    Fault::new(Kind::UnknownModel, text)
+}
+
+fn ambiguous(name: &str, ids: &[String]) -> Fault {
+    Fault::invalid(format!("models: {} can be {}; name one", quoted(name), ids.join(" or ")))
 }
 
 fn demo_voice(name: &str) -> Result<Sitting> {
@@ -78,9 +152,9 @@ fn demo_voice(name: &str) -> Result<Sitting> {
 }
 
 /// By id or shown name in the person's own lists; the first provider that has it wins.
-fn in_own_lists(name: &str, config: &Config) -> Option<Sitting> {
+fn in_own_lists(name: &str, book: &Book) -> Option<Sitting> {
     let (bare, effort) = split_effort(name);
-    config.endpoints.iter().find_map(|it| {
+    let of_one = |it: &Configured| {
         let by_id = it.models.iter().find(|entry| entry.id == bare);
         let by_display = || {
             let same = |display: &String| display.eq_ignore_ascii_case(bare);
@@ -88,8 +162,14 @@ fn in_own_lists(name: &str, config: &Config) -> Option<Sitting> {
         };
         let entry = by_id.or_else(by_display)?;
         let model = with_effort(&entry.id, effort);
-        Some(Sitting::new(&config.prices, &it.endpoint, &model, entry.display.as_deref()))
-    })
+        let display = entry.display.as_deref();
+        let seat = Sitting::new(&book.config.prices, &it.endpoint, &model, display);
+        Some((seat, book.is_enabled(&it.endpoint.id, &entry.id)))
+    };
+    let seats: Vec<_> = book.config.endpoints.iter().filter_map(of_one).collect();
+    // One that is disabled everywhere is named all the same, and refused.
+    let at = seats.iter().position(|(_, is_enabled)| *is_enabled).unwrap_or(0);
+    seats.into_iter().nth(at).map(|(seat, _)| seat)
 }
 
 /// The provider whose model this is by its looks. A tag or a maker's name before it means that
@@ -111,7 +191,7 @@ fn begins(name: &str, start: &str) -> bool {
 }
 
 /// By id or shown name in what the providers list; several providers are too many.
-fn listed(name: &str, config: &Config, found: &Found) -> Option<Result<Sitting>> {
+fn listed(name: &str, book: &Book, found: &Found) -> Option<Result<Sitting>> {
     let (bare, effort) = split_effort(name);
     let latest = format!("{bare}:latest");
     let by_id = |model: &str| model == bare || model == latest;
@@ -124,12 +204,11 @@ fn listed(name: &str, config: &Config, found: &Found) -> Option<Result<Sitting>>
         [(provider, it)] => {
             let model = with_effort(&it.model, effort);
             let endpoint = &provider.configured.endpoint;
-            Some(Ok(Sitting::new(&config.prices, endpoint, &model, Some(&it.display))))
+            Some(Ok(Sitting::new(&book.config.prices, endpoint, &model, Some(&it.display))))
         }
         several => {
-            let ids: Vec<&str> = several.iter().map(|(_, it)| it.id.as_str()).collect();
-            let text = format!("models: {} can be {}; name one", quoted(name), ids.join(" or "));
-            Some(Err(Fault::invalid(text)))
+            let ids: Vec<String> = several.iter().map(|(_, it)| it.id.clone()).collect();
+            Some(Err(ambiguous(name, &ids)))
         }
     }
 }
@@ -153,19 +232,20 @@ fn unusable(name: &str, row: &Provider, config: &Config) -> Fault {
     let kind = if row.needs_key { Kind::BadKey } else { Kind::NotFound };
     let why = match config.warnings.iter().find(|warning| is_its_own(&warning.name)) {
         Some(warning) => format!("cannot be used: {warning}"),
-        None if row.needs_key => format!("has no key: set {}", row.key_env.join(" or ")),
+        None if row.needs_key => format!("has no key: {}", row.how_to_open()),
         None => format!("is not configured: set {}_BASE_URL", row.env_prefix),
     };
     Fault::new(kind, format!("{}: {} {why}", quoted(name), row.title))
 }
 
-fn unknown(name: &str, config: &Config, found: Option<&Found>) -> Fault {
+fn unknown(name: &str, book: &Book, found: &Found) -> Fault {
+    let config = &book.config;
     let own = config.endpoints.iter().flat_map(|it| it.models.iter().map(|it| it.id.as_str()));
-    let listed = found.into_iter().flat_map(Found::models);
-    let listed = listed.flat_map(|(_, it)| [it.model.as_str(), it.id.as_str()]);
+    let listed = found.models().flat_map(|(_, it)| [it.model.as_str(), it.id.as_str()]);
+    let aliases = book.routes.keys().map(String::as_str);
     let preferred = config.endpoints.iter().flat_map(|it| it.endpoint.provider.preferred);
     let (bare, _) = split_effort(name);
-    let near = nearest(bare, own.chain(listed).chain(preferred.copied()), NEAREST_MAX);
+    let near = nearest(bare, aliases.chain(own).chain(listed).chain(preferred.copied()), NEAREST_MAX);
     let near = match near.as_slice() {
         [] => String::new(),
         near => format!(" (did you mean {}?)", near.join(" or ")),

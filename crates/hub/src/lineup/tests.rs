@@ -4,22 +4,23 @@ mod choosing;
 mod naming;
 
 use super::*;
-use crate::config::World;
+use crate::config::{Config, World};
 use crate::discover::{FoundProvider, ModelSource, State, found};
 use althing_stdx::{Fault, Kind};
 
 const KEY: &str = "sk-proj-abcdefghijklmnop-1234";
 
-fn config(vars: &[(&str, &str)]) -> Config {
+fn config(vars: &[(&str, &str)]) -> Book {
     let env = vars.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let nowhere = std::path::PathBuf::from("/nonexistent");
-    Config::load(&World { env: env.collect(), cwd: nowhere.clone(), home: nowhere })
+    let world = World { env: env.collect(), cwd: nowhere.clone(), home: nowhere };
+    Book::from(&Config::load(&world))
 }
 
 /// What discovery would find if the servers listed these: `provider: model, model`. A server that
 /// is not named does not answer, or not in time, or refuses the key (`provider!bad_key`).
-fn finding(config: &Config, lists: &[&str]) -> Found {
-    let providers = config.endpoints.iter().map(|configured| {
+fn finding(book: &Book, lists: &[&str]) -> Found {
+    let providers = book.config.endpoints.iter().map(|configured| {
         let id = configured.endpoint.id.as_str();
         let list = lists.iter().find_map(|list| list.strip_prefix(&format!("{id}: ")));
         let refused = lists.contains(&format!("{id}!bad_key").as_str());

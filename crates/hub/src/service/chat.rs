@@ -1,29 +1,105 @@
 //! From a name to a voice: routed, and counted.
 
+mod count;
+mod messages;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use count::Counted;
+pub use messages::{affinity, check_messages};
+
 use super::Service;
 use super::words::{Caller, CompleteRequest, Completion};
-use althing_chat::Model;
+use crate::lineup;
+use crate::runs::Runs;
+use althing_assembly::demo::Pace;
+use althing_chat::{Answer, Ask, Message, Model};
 use althing_gateway::Target;
-use althing_stdx::{Fault, Result};
+use althing_stdx::{Fault, Kind, Result};
 use std::sync::Arc;
 
+/// Functions that one request may offer.
+const TOOLS_MAX: usize = 256;
+
 impl Service {
-    /// The voice behind an alias, `provider:model` or a model's name: falls back along its targets
-    /// and counts what it uses. `affinity` keeps a conversation at the target that knows it.
-    pub fn voice(&self, _name: &str, _affinity: Option<u64>) -> Result<Arc<dyn Model>> {
-        Err(Fault::internal("voice"))
+    /// The voice behind an alias, `provider:model`, a model's name or `demo:voice`: falls back along
+    /// its targets and counts what it uses. `affinity` keeps a conversation at the target that
+    /// knows it. Touches nothing but memory.
+    pub fn voice(&self, name: &str, affinity: Option<u64>) -> Result<Arc<dyn Model>> {
+        Ok(Arc::new(self.counted(name, affinity)?))
     }
 
-    /// What a name means, in the order in which it is tried.
-    pub fn targets(&self, _name: &str) -> Result<Vec<Target>> {
-        Err(Fault::internal("targets"))
+    /// As `voice`, with what other processes have just written, and for a name that nobody knows
+    /// the providers are asked for their models.
+    pub async fn find_voice(&self, name: &str, affinity: Option<u64>) -> Result<Arc<dyn Model>> {
+        Ok(Arc::new(self.find_counted(name, affinity).await?))
     }
 
+    /// What a name means, in the order in which it is tried; empty: a demo voice.
+    pub fn targets(&self, name: &str) -> Result<Vec<Target>> {
+        self.library.book().targets(name)
+    }
+
+    /// As `targets`, asking where `find_voice` asks.
+    pub async fn find_targets(&self, name: &str) -> Result<Vec<Target>> {
+        self.library.refresh().await?;
+        match self.targets(name) {
+            Err(fault) if fault.kind == Kind::UnknownModel && self.look_again().await => {
+                self.targets(name)
+            }
+            done => done,
+        }
+    }
+
+    /// Discussions by the same book, counted as well.
+    pub fn runs(&self) -> Runs {
+        Runs {
+            library: self.library.clone(),
+            metrics: Some(self.metrics.clone()),
+            pace: Pace { word_ms: 0 },
+            #[cfg(test)]
+            voices: Default::default(),
+        }
+    }
+
+    /// One whole answer.
     pub async fn complete(
         &self,
         _caller: &Caller,
-        _request: CompleteRequest,
+        request: CompleteRequest,
     ) -> Result<Completion> {
-        Err(Fault::internal("complete"))
+        let messages = check_messages(request.messages)?;
+        if request.tools.len() > TOOLS_MAX {
+            let count = request.tools.len();
+            return Err(Fault::invalid(format!("tools: at most {TOOLS_MAX}, not {count}")));
+        }
+        let voice = self.find_counted(&request.model_id, Some(affinity(&messages))).await?;
+        let ask = Ask {
+            messages,
+            tools: request.tools,
+            max_tokens: request.max_tokens,
+            temperature: request.temperature,
+            effort: None,
+            stream: false,
+        };
+        let (speaking, answered) = voice.speak_noting(ask);
+        let answer = Answer::collect(speaking).await?;
+        Ok(Completion {
+            message: Message::calls(answer.text, answer.tool_calls),
+            reasoning: answer.reasoning,
+            usage: answer.usage,
+            answered_by: answered.get().map_or_else(|| voice.id().to_string(), Target::id),
+        })
+    }
+
+    async fn find_counted(&self, name: &str, affinity: Option<u64>) -> Result<Counted> {
+        self.find_targets(name).await?;
+        self.counted(name, affinity)
+    }
+
+    fn counted(&self, name: &str, affinity: Option<u64>) -> Result<Counted> {
+        let sitting = lineup::sitting(name, &self.library.book())?;
+        let voice = Counted::new(&self.library, &sitting, affinity, Pace { word_ms: 0 })?;
+        Ok(voice.by(self.metrics.clone()))
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, io, time::Duration};
 
 /// How long a statement waits for another process; then it fails with `Busy`.
-const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
+pub(super) const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How often switching to the write-ahead log is tried while others do the same; then `Busy`.
 const WAL_TRIES_MAX: u32 = 50;
 

@@ -72,6 +72,18 @@ const MIGRATIONS: &[&str] = &[
         unpriced   INTEGER NOT NULL,
         PRIMARY KEY (minute, provider, model)
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE days (
+        day        INTEGER NOT NULL,
+        provider   TEXT NOT NULL,
+        model      TEXT NOT NULL,
+        requests   INTEGER NOT NULL,
+        failed     INTEGER NOT NULL,
+        prompt     INTEGER NOT NULL,
+        completion INTEGER NOT NULL,
+        cost_usd   REAL NOT NULL,
+        unpriced   INTEGER NOT NULL,
+        PRIMARY KEY (day, provider, model)
+    ) STRICT, WITHOUT ROWID;
 ",
 ];
 

@@ -369,6 +369,35 @@ async fn a_full_queue_waits_and_dropping_the_store_writes_it() {
     assert_eq!(written.len(), total);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_is_written_a_moment_later() {
+    let store = Store::in_memory().unwrap();
+    let (all, loss) = (events("r1", [started("why?"), delta("a")]), Loss::default());
+    for event in all.clone() {
+        drop(store.room().await.unwrap().append(vec![event], &loss));
+    }
+    assert!(store.events("r1").await.is_err(), "nobody has waited");
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(store.events("r1").await.unwrap(), all);
+}
+
+#[tokio::test]
+async fn after_a_panic_nothing_more_is_written() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    store.append(events("r1", [started("why?")])).await.unwrap();
+    let broken = store.write(|db| -> Result<(), Trouble> {
+        db.execute("DELETE FROM events", [])?;
+        panic!("as asked for")
+    });
+    let stopped = "internal: [data]/althing.db: its writer has stopped";
+    check_fault(broken.await, &path, stopped);
+    check_fault(store.append(events("r2", [started("why?")])).await, &path, stopped);
+    assert_eq!(store.events("r1").await.unwrap().len(), 1);
+    drop(store);
+    assert_eq!(Store::open(&path).unwrap().runs(9).await.unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn readers_see_whole_steps_while_others_write() {
     let (_folder, path) = place();

@@ -1,116 +1,230 @@
-//! The one thread that writes. It takes all that is queued as one transaction and acknowledges
-//! each job after the commit.
+//! The one connection that writes, and the line before it. All that is in line is one transaction,
+//! made by whoever waits for the first of it: a commit takes less time than waking a thread does. A
+//! thread is for what may take longer, such as waiting for another process.
 
-use super::file::{Place, Trouble};
+use super::file::{BUSY_WAIT_MAX, Place, Trouble};
 use althing_stdx::{Fault, Result};
-use rusqlite::{Connection, TransactionBehavior};
-use std::thread::{Builder, JoinHandle};
-use tokio::sync::{mpsc, oneshot};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 /// Jobs that may wait in line; whoever brings one more waits until there is room.
 pub(super) const QUEUE_MAX: usize = 1024;
-/// How often an answer is looked for before sleeping, a few hundred nanoseconds each.
-#[cfg(not(test))]
-const LOOKS_MAX: u32 = 500;
 /// Jobs in one transaction; the rest make the next.
 const BATCH_MAX: usize = 256;
+/// How long a job that nobody waits for may stay in line, to be written with others.
+const LATER: Duration = Duration::from_millis(20);
 
-/// The way to the thread. Dropping it waits until everything queued is written.
-pub(super) struct Writer {
-    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
-    thread: Option<JoinHandle<()>>,
+/// The way to the connection. Dropping it waits until everything queued is written.
+pub(super) struct Writer(Arc<Desk>);
+
+struct Desk {
+    db: Mutex<Connection>,
+    line: Mutex<Line>,
+    /// Told whenever somebody has stopped writing.
+    left: Condvar,
+    /// Free places in line; closed after a panic, when nobody knows what was written.
+    places: Semaphore,
     place: Place,
 }
 
+#[derive(Default)]
+struct Line {
+    jobs: VecDeque<Box<dyn Job>>,
+    is_writing: bool,
+}
+
 impl Writer {
-    /// Starts the thread that owns `db` from now on.
-    pub fn start(db: Connection, place: Place) -> Result<Writer> {
-        let (jobs, queue) = mpsc::channel(QUEUE_MAX);
-        let here = place.clone();
-        let thread = Builder::new()
-            .name("althing-store".into())
-            .spawn(move || work_off(db, &here, queue))
-            .map_err(|error| Fault::internal(format!("cannot start a thread: {error}")))?;
-        Ok(Writer { jobs: Some(jobs), thread: Some(thread), place })
+    /// Takes over `db`.
+    pub fn new(db: Connection, place: Place) -> Writer {
+        Writer(Arc::new(Desk {
+            db: Mutex::new(db),
+            line: Mutex::default(),
+            left: Condvar::new(),
+            places: Semaphore::new(QUEUE_MAX),
+            place,
+        }))
     }
 
-    /// A place in the queue; waits while it is full.
+    /// A place in line; waits while there is none.
     pub async fn room(&self) -> Result<Room<'_>> {
-        let stopped = || Fault::internal(format!("{}: its writer has stopped", self.place));
-        let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
-        let permit = jobs.reserve().await.map_err(|_| stopped())?;
-        Ok(Room { permit, place: &self.place })
+        let permit = self.0.places.acquire().await.map_err(|_| self.0.stopped())?;
+        Ok(Room { permit, desk: &self.0 })
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic over there has been reported by then, and there is nobody to tell it to.
-            let _ = thread.join();
-        }
+        let line = self.0.line();
+        // Poisoned or not, the other one has left.
+        drop(self.0.left.wait_while(line, |line| line.is_writing));
+        self.0.work_off();
     }
 }
 
-/// A place in the queue that is ours already.
+/// A place in line that is ours already.
 pub(super) struct Room<'a> {
-    permit: mpsc::Permit<'a, Box<dyn Job>>,
-    place: &'a Place,
+    permit: SemaphorePermit<'a>,
+    desk: &'a Arc<Desk>,
 }
 
 impl Room<'_> {
-    /// Queues `work`. A fault is told to `lost` on the writer's thread as soon as it is known, and
-    /// to the receipt's owner if it waits.
+    /// Queues `work`. A fault is told to `lost` as soon as it is known, and to the receipt's owner if
+    /// he waits.
     pub fn put<T: Send + 'static>(
         self,
         work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
         lost: impl Fn(&Fault) + Send + 'static,
     ) -> Receipt<T> {
         let (tell, told) = oneshot::channel();
-        let place = self.place.clone();
+        let place = self.desk.place.clone();
         let work = move |db: &Connection| work(db).map_err(|trouble| place.fault(trouble));
-        self.permit.send(Box::new(Task { work: Some(work), result: None, lost, tell }));
-        Receipt { told, place: self.place.to_string() }
+        let task = Task { work: Some(work), result: None, lost, tell };
+        self.desk.line().jobs.push_back(Box::new(task));
+        self.permit.forget();
+        Receipt { told, desk: self.desk.clone() }
     }
 }
 
-/// The promise of an acknowledgement.
+/// The promise of an acknowledgement. The job is done when its owner waits for it, a moment after he
+/// lets go of it, or with somebody else's before that.
 pub(crate) struct Receipt<T> {
     told: oneshot::Receiver<Result<T>>,
-    place: String,
+    desk: Arc<Desk>,
 }
 
-impl<T: Send + 'static> Receipt<T> {
-    /// Waits for the commit.
+impl<T> Receipt<T> {
+    /// Waits for the commit of little work, which is done here.
     pub async fn wait(self) -> Result<T> {
-        let stopped = |_| Fault::internal(format!("{}: its writer has stopped", self.place));
-        told(self.told).await.map_err(stopped)?
+        // Others who start at the same moment come into the same transaction.
+        tokio::task::yield_now().await;
+        self.desk.begin();
+        self.told().await
+    }
+
+    /// Waits for the commit of work of any size, which is done on a thread.
+    pub async fn wait_aside(self) -> Result<T> {
+        self.desk.begin_aside();
+        self.told().await
+    }
+
+    async fn told(mut self) -> Result<T> {
+        (&mut self.told).await.map_err(|_| self.desk.stopped())?
     }
 }
 
-/// Looks for the answer a little while before it sleeps: a commit takes less time than being put to
-/// sleep and woken again does on an idle machine.
-#[cfg(not(test))]
-async fn told<T>(mut told: oneshot::Receiver<T>) -> Result<T, oneshot::error::RecvError> {
-    for _ in 0..LOOKS_MAX {
-        match told.try_recv() {
-            Ok(answer) => return Ok(answer),
-            Err(oneshot::error::TryRecvError::Empty) => std::thread::yield_now(),
-            Err(oneshot::error::TryRecvError::Closed) => break,
+impl<T> Drop for Receipt<T> {
+    fn drop(&mut self) {
+        self.desk.begin_later();
+    }
+}
+
+impl Desk {
+    /// Writes what is queued, one transaction here and more of them on a thread. Where somebody is
+    /// writing there is nothing to do: he looks at the line again when he has finished.
+    fn begin(self: &Arc<Desk>) {
+        let Some(turn) = Turn::take(self) else { return };
+        turn.write(Duration::ZERO);
+        if !self.line().jobs.is_empty() {
+            self.begin_aside();
         }
     }
-    told.await
+
+    fn begin_aside(self: &Arc<Desk>) {
+        let desk = self.clone();
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || desk.work_off())),
+            Err(_) => desk.work_off(),
+        }
+    }
+
+    /// Begins a little later. What a runtime that ends does not get to is in line when somebody else
+    /// begins, or the store is dropped.
+    fn begin_later(self: &Arc<Desk>) {
+        if self.line().jobs.is_empty() {
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else { return self.work_off() };
+        let desk = self.clone();
+        runtime.spawn(async move {
+            tokio::time::sleep(LATER).await;
+            desk.begin();
+        });
+    }
+
+    /// Writes all that is queued, however long it takes.
+    fn work_off(&self) {
+        while let Some(turn) = Turn::take(self) {
+            turn.write(BUSY_WAIT_MAX);
+        }
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        // Jobs come and go whole, so the line is in order whatever happened to a holder.
+        self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn stopped(&self) -> Fault {
+        Fault::internal(format!("{}: its writer has stopped", self.place))
+    }
 }
 
-/// In tests not a plain await: a paused clock would run ahead while all that is left to do is on
-/// another thread, and a turn could time out while it is being saved.
-#[cfg(test)]
-async fn told<T: Send + 'static>(
-    told: oneshot::Receiver<T>,
-) -> Result<T, oneshot::error::RecvError> {
-    let told = tokio::task::spawn_blocking(move || told.blocking_recv());
-    told.await.expect("receiving does not panic")
+/// The right to write: one at a time has it, and whoever had it looks for more.
+struct Turn<'a>(&'a Desk);
+
+impl Turn<'_> {
+    fn take(desk: &Desk) -> Option<Turn<'_>> {
+        let mut line = desk.line();
+        if line.is_writing || line.jobs.is_empty() {
+            return None;
+        }
+        line.is_writing = true;
+        Some(Turn(desk))
+    }
+
+    /// Writes one batch. Where another process writes for longer than `wait_max` that is the fault of
+    /// each of them, or, with no patience at all, they stay in line.
+    fn write(self, wait_max: Duration) {
+        // A transaction ends with whoever has begun it.
+        let mut db = self.0.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let begun = begin(&mut db, wait_max);
+        let is_busy = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_max.is_zero()
+        };
+        if begun.as_ref().is_err_and(is_busy) {
+            return;
+        }
+        let mut batch = self.batch();
+        let place = &self.0.place;
+        let committed = begun
+            .map_err(|error| place.fault(error.into()))
+            .and_then(|all| transact(all, place, &mut batch));
+        for job in batch {
+            job.done(committed.clone());
+        }
+    }
+
+    fn batch(&self) -> Vec<Box<dyn Job>> {
+        let mut line = self.0.line();
+        let count = line.jobs.len().min(BATCH_MAX);
+        self.0.places.add_permits(count);
+        line.jobs.drain(..count).collect()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut line = self.0.line();
+        line.is_writing = false;
+        if std::thread::panicking() {
+            self.0.places.close();
+            line.jobs.clear();
+        }
+        self.0.left.notify_all();
+    }
 }
 
 /// Something to be written.
@@ -152,19 +266,16 @@ where
     }
 }
 
-fn work_off(mut db: Connection, place: &Place, mut queue: mpsc::Receiver<Box<dyn Job>>) {
-    let mut batch = Vec::with_capacity(BATCH_MAX);
-    while queue.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-        let committed = transact(&mut db, place, &mut batch);
-        for job in batch.drain(..) {
-            job.done(committed.clone());
-        }
-    }
+fn begin(db: &mut Connection, wait_max: Duration) -> rusqlite::Result<Transaction<'_>> {
+    db.busy_timeout(wait_max)?;
+    let all = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Nobody but a reader can be in the way now, and only for a moment.
+    all.busy_timeout(BUSY_WAIT_MAX)?;
+    Ok(all)
 }
 
-fn transact(db: &mut Connection, place: &Place, batch: &mut [Box<dyn Job>]) -> Result<()> {
+fn transact(mut all: Transaction<'_>, place: &Place, batch: &mut [Box<dyn Job>]) -> Result<()> {
     let fault = |error: rusqlite::Error| place.fault(error.into());
-    let mut all = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
     for job in batch {
         let one = all.savepoint().map_err(fault)?;
         match job.run(&one) {

@@ -1,6 +1,6 @@
 //! The many ways a connection ends.
 
-use crate::kit::{Bench, answer, bench};
+use crate::kit::{Bench, STREAM_BYTES, answer, bench};
 use althing_jsonrpc::{CallError, ContentLength, Ended, Ndjson, OnEof, Options};
 use serde_json::json;
 use std::sync::atomic::Ordering;
@@ -44,6 +44,41 @@ async fn running_requests_are_dropped_at_the_end() {
     assert!(matches!(bench.driver.await, Ok(Ended::Eof)));
     assert_eq!(bench.probe.dropped.load(Ordering::Relaxed), 1);
     assert_eq!(bench.peer.notify("m", ()).await, Err(CallError::Closed));
+}
+
+/// As many requests are at work as may be, and one more has come.
+async fn full(on_eof: OnEof) -> Bench {
+    let mut options = options(on_eof);
+    options.limits.requests_max = 2;
+    let mut bench = bench(Ndjson::default(), options);
+    for id in 1..=3 {
+        bench.to.ask(id, "wait", json!({})).await;
+    }
+    bench.to.end().await;
+    bench
+}
+
+#[tokio::test]
+async fn the_end_is_seen_while_nothing_more_is_taken() {
+    let mut bench = full(OnEof::DropRequests).await;
+    assert_eq!(bench.from.next().await, None);
+    assert!(matches!(bench.driver.await, Ok(Ended::Eof)));
+    assert_eq!(bench.probe.dropped.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn what_came_before_the_end_is_served_when_there_is_room() {
+    let mut bench = full(OnEof::FinishRequests).await;
+    assert_eq!(bench.peer.call("m", ()).await, Err(CallError::Closed), "the end is known");
+    assert!(bench.from.next().await.unwrap().contains("\"m\""));
+    for id in 1..=3 {
+        assert!(!bench.driver.is_finished());
+        bench.probe.gate.notify_one();
+        assert_eq!(bench.from.next().await, answer(id, "waited"));
+    }
+    assert_eq!(bench.from.next().await, None);
+    assert!(matches!(bench.driver.await, Ok(Ended::Eof)));
+    assert_eq!(bench.probe.dropped.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]
@@ -145,5 +180,22 @@ async fn what_is_never_read_is_given_up() {
         let ended = driver.await.expect("no panic");
         assert!(matches!(ended, Ended::Unread { bytes: 0x100000.. }), "{ended:?}");
         assert_eq!(probe.dropped.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// The same where so many answers wait to be written that no request is taken any more.
+#[tokio::test(start_paused = true)]
+async fn what_is_never_read_is_given_up_with_what_was_never_taken() {
+    for on_eof in [OnEof::FinishRequests, OnEof::DropRequests] {
+        let mut options = options(on_eof);
+        options.limits.outbox_bytes_max = 1000;
+        let Bench { driver, mut to, from: _from, .. } = bench(Ndjson::default(), options);
+        let params = json!(["x".repeat(STREAM_BYTES / 4)]);
+        for id in 0..20 {
+            to.ask(id, "echo", params.clone()).await;
+        }
+        to.end().await;
+        let ended = driver.await.expect("no panic");
+        assert!(matches!(ended, Ended::Unread { .. }), "{ended:?}");
     }
 }

@@ -54,6 +54,26 @@ async fn too_many_requests_make_the_reader_pause() {
     }
 }
 
+/// It reads on in search of the end, but not for ever, and loses nothing of it.
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_pauses_holds_little() {
+    const AHEAD_BYTES_MAX: usize = 1 << 20;
+    let mut bench = bench(Ndjson::default(), options(WhenFull::StopReading, 1, 1000));
+    bench.to.ask(0, "wait", json!({})).await;
+    let params = json!(["x".repeat(1000)]);
+    let mut asked = 0;
+    while timeout(LONG, bench.to.ask(asked + 1, "echo", params.clone())).await.is_ok() {
+        asked += 1;
+    }
+    let held = AHEAD_BYTES_MAX..AHEAD_BYTES_MAX + 3 * STREAM_BYTES;
+    assert!(held.contains(&(asked as usize * 1000)), "{asked}");
+    bench.probe.gate.notify_one();
+    assert_eq!(bench.from.next().await, answer(0, "waited"));
+    for id in 1..=asked {
+        assert_eq!(bench.from.next().await, answer(id, params.clone()));
+    }
+}
+
 /// A few long requests count like many short ones, and their room comes back.
 #[tokio::test(start_paused = true)]
 async fn long_requests_make_the_reader_pause_too() {

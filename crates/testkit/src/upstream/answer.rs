@@ -3,6 +3,7 @@
 use super::{
     dialect::{Dialect, Refusal, Stream, Wrong, no_such_path},
     log::{Flight, Log},
+    login,
     mishap::{Mishap, Trouble},
     options::Options,
     plan::Plan,
@@ -51,10 +52,15 @@ pub(super) async fn answer(
     if !plan.latency.is_zero() {
         sleep(plan.latency).await;
     }
+    if let Route::Login(step) = seen.route {
+        let (status, body) = login::answer(&options.logins, step, &seen);
+        flight.finish();
+        return Ok(full(status, JSON, bytes(body.to_string())));
+    }
     let dialect = match seen.route {
         Route::Chat(dialect) | Route::List(dialect) => Some(dialect),
         Route::Version => Some(Dialect::Ollama),
-        Route::Unknown => None,
+        Route::Login(_) | Route::Unknown => None,
     };
     let Some(dialect) = dialect.filter(|dialect| options.speaks.contains(dialect)) else {
         flight.finish();
@@ -100,10 +106,16 @@ impl Answering<'_> {
                 self.whole(whole)
             }
             Route::List(_) => {
-                let list = (wire.list)(self.options);
+                let copilot = !self.seen.header("copilot-integration-id").is_empty();
+                let list = match copilot {
+                    true => login::copilot_list(&self.options.models),
+                    false => (wire.list)(self.options),
+                };
                 self.whole(list)
             }
-            Route::Version | Route::Unknown => self.whole(json!({"version": "0.12.6"})),
+            Route::Version | Route::Login(_) | Route::Unknown => {
+                self.whole(json!({"version": "0.12.6"}))
+            }
         }
     }
 

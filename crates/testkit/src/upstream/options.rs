@@ -1,6 +1,6 @@
 //! How the upstream behaves where neither the model's name nor a header says otherwise.
 
-use super::{dialect::Dialect, seen::Seen};
+use super::{dialect::Dialect, login::Logins, seen::Seen};
 use std::{fmt::Display, sync::Arc, time::Duration};
 
 /// Deltas of a streamed answer unless the test says otherwise.
@@ -23,6 +23,7 @@ pub struct Options {
     pub(super) speaks: Vec<Dialect>,
     pub(super) text: Option<TextHook>,
     pub(super) mishap: Option<MishapHook>,
+    pub(super) logins: Logins,
 }
 
 impl Default for Options {
@@ -37,6 +38,7 @@ impl Default for Options {
             speaks: Dialect::ALL.to_vec(),
             text: None,
             mishap: None,
+            logins: Logins::default(),
         }
     }
 }
@@ -87,6 +89,12 @@ impl Options {
     /// What the model says to a request. It runs on the server's one thread and must not block.
     pub fn text(mut self, text: impl Fn(&Seen) -> String + Send + Sync + 'static) -> Options {
         self.text = Some(Arc::new(text));
+        self
+    }
+
+    /// How logins go.
+    pub fn logins(mut self, logins: Logins) -> Options {
+        self.logins = logins;
         self
     }
 

@@ -1,6 +1,9 @@
 //! A request as the upstream saw it.
 
-use super::dialect::Dialect;
+use super::{
+    dialect::Dialect,
+    login::{self, Step},
+};
 use hyper::{HeaderMap, Method, http::request::Parts};
 use serde_json::Value;
 
@@ -10,7 +13,7 @@ pub struct Seen {
     pub route: Route,
     /// Path and query.
     pub path: String,
-    /// Empty where none was named.
+    /// Empty where none was named; a step of a login has a name of its own.
     pub model: String,
     /// Whether the client asked for a stream.
     pub stream: bool,
@@ -32,6 +35,8 @@ pub enum Route {
     List(Dialect),
     /// Ollama's version.
     Version,
+    /// A step of a login.
+    Login(Step),
     Unknown,
 }
 
@@ -50,7 +55,10 @@ impl Seen {
     pub(super) fn new(head: Parts, body: &[u8], connection: usize) -> Seen {
         let route = route(&head.method, head.uri.path(), &head.headers);
         let path = head.uri.to_string();
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let body: Value = match route {
+            Route::Login(_) => login::form(body),
+            _ => serde_json::from_slice(body).unwrap_or_default(),
+        };
         let (model, stream) = match route {
             Route::Chat(Dialect::Gemini) => gemini_target(head.uri.path()),
             // Ollama streams unless told not to, the others only if told to.
@@ -58,6 +66,7 @@ impl Seen {
                 let stream = body["stream"].as_bool().unwrap_or(dialect == Dialect::Ollama);
                 (body["model"].as_str().unwrap_or_default().to_owned(), stream)
             }
+            Route::Login(step) => (step.name(&body), false),
             _ => (String::new(), false),
         };
         let headers = head.headers;
@@ -102,6 +111,9 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     let post = method == Method::POST;
     let get = method == Method::GET;
     let gemini = path.starts_with("/v1beta/") && !path.starts_with("/v1beta/openai/");
+    if let Some(step) = Step::of(method, path) {
+        return Route::Login(step);
+    }
     match path {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),

@@ -2,6 +2,8 @@
 
 use super::backend::Backend;
 use crate::harness::{Home, is_soak, really_wait};
+use althing_testkit::upstream::Route;
+use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::ChildStdin;
@@ -14,6 +16,8 @@ const PEAK_MB_MAX: u64 = 100;
 /// Requests sent at once.
 const PIPELINED: u64 = 10_000;
 const PIPELINED_SOAK: u64 = 1_000_000;
+/// Requests that hang, half as many again as are at work at a time.
+const UNSERVED: u64 = 1500;
 /// Bytes of a line that does not end.
 const LINE_BYTES: usize = 64 << 20;
 const LINE_BYTES_SOAK: usize = 1 << 30;
@@ -105,6 +109,21 @@ fn a_client_that_never_reads_and_leaves_does_not_keep_it() {
     // More answers than a pipe holds, fewer requests.
     (0..1000).for_each(|id| backend.write(request(id).as_bytes()));
     backend.leave().ends(0);
+    home.is_left();
+}
+
+/// More requests than are served at a time, none of which is ever done.
+#[test]
+fn a_client_that_asks_too_much_and_leaves_does_not_keep_it() {
+    let upstream = Upstream::start(Options::default().mishap(|_| Some("hang")));
+    let home = Home::with(&upstream);
+    let mut backend = Backend::start(&home);
+    for _ in 0..UNSERVED {
+        backend.ask("validate_model", json!({"model_id": "openai:ada"}));
+    }
+    upstream.wait_for_sync(|seen| seen.iter().any(|seen| matches!(seen.route, Route::Chat(_))));
+    let done = backend.leave();
+    assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
     home.is_left();
 }
 

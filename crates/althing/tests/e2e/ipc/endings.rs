@@ -40,11 +40,18 @@ fn idle() {
     for how in ENDS {
         let home = Home::new();
         let mut backend = Backend::start(&home);
-        // It says that it is ready before it listens for signals, and there is nothing to save yet.
         backend.call("get_config", json!({}));
         assert_eq!(home.running().len(), 1);
         end(backend, how);
         home.is_left();
+    }
+}
+
+/// It listens for signals before it says that it is ready.
+#[test]
+fn as_soon_as_it_is_ready() {
+    for name in ["TERM", "INT"] {
+        end(Backend::start(&Home::new()), End::Signal(name));
     }
 }
 
@@ -97,11 +104,14 @@ fn in_a_pause() {
     }
 }
 
-/// It was stopped and saved in its first phase or behind it, and `resume` brings it to its end.
+/// It was stopped and saved in its first phase or behind it, and `resume` brings it to its end: where
+/// there is no terminal it waits for nobody and asks for nothing.
 fn goes_on(home: &Home) {
     home.is_left();
     home.run(&["history"]).ends(0).says("Hello?").says("cancelled");
-    home.run(&["resume", "last"]).ends(0).says("3 turns are kept").says("Consensus");
+    let resumed = home.run(&["resume", "last"]);
+    assert!(!resumed.out.contains("Enter"), "{resumed:#?}");
+    resumed.ends(0).says("3 turns are kept").says("Consensus");
 }
 
 /// Whatever has been written of it by then is a run like any other.

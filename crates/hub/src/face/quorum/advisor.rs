@@ -54,6 +54,7 @@ const RULES: &[Rule] = &[
 /// Recommends a method.
 pub(super) async fn analyze(backend: &Backend, _: Cx, params: Params) -> Result<Value> {
     let question = params.question()?;
+    backend.refresh().await;
     // The same one every time: the first that can still be asked, in the order of their names.
     let mut tried = backend.memory.validated();
     tried.sort_unstable();

@@ -18,6 +18,7 @@ use std::time::Duration;
 pub(super) async fn run(backend: &Backend, cx: Cx, params: Params) -> Result<Value> {
     let wanted = Wanted::read(&params)?;
     let place = backend.place.take().await?;
+    backend.refresh().await;
     hold(backend, &cx, wanted, &place).await
 }
 
@@ -94,11 +95,12 @@ impl Wanted {
     /// The run. Where the request leaves something open, the person's settings say, then the
     /// configuration.
     fn request(self, backend: &Backend) -> Result<Request> {
-        let (config, memory) = (backend.config(), &backend.memory);
+        let (book, memory) = (backend.book(), &backend.memory);
+        let config = &book.config;
         self.method.check_seats(self.ids.len())?;
         let lineup = lineup::resolve(
             &models::whole_ids(backend, &self.ids),
-            config,
+            &book,
             Some(&backend.found()),
         )?;
         let own_turns = || turns("max_turns", &memory.setting("max_turns")?).ok();

@@ -96,7 +96,7 @@ impl Memory {
         if input.is_empty() {
             return;
         }
-        let input = clipped(input);
+        let input = clipped(input.to_string());
         put_last(&mut self.kept().history, &input, HISTORY_MAX);
         let added = move |before: Value| {
             let mut history = inputs(&before);
@@ -144,7 +144,7 @@ impl Memory {
             let row = &found[&configured.endpoint.id];
             let is_same = row["url"] == configured.endpoint.base_url;
             let models = if is_same { texts(&row["models"]) } else { vec![] };
-            FoundProvider::remembered(configured, &models)
+            FoundProvider::remembered(configured, models.iter().map(|it| (it.as_str(), None)))
         });
         Found { providers: providers.collect() }
     }
@@ -179,14 +179,20 @@ fn texts(value: &Value) -> Vec<String> {
 /// A history as it should be, out of whatever is there.
 fn inputs(value: &Value) -> Vec<String> {
     let mut history = Vec::new();
-    for input in texts(value).iter().filter(|input| !input.is_empty()) {
+    for input in texts(value).into_iter().filter(|input| !input.is_empty()) {
         put_last(&mut history, &clipped(input), HISTORY_MAX);
     }
     history
 }
 
-fn clipped(input: &str) -> String {
-    input.chars().take(INPUT_CHARS_MAX).collect()
+fn clipped(mut input: String) -> String {
+    // No text has more characters than bytes: most are not looked at.
+    if input.len() > INPUT_CHARS_MAX
+        && let Some((end, _)) = input.char_indices().nth(INPUT_CHARS_MAX)
+    {
+        input.truncate(end);
+    }
+    input
 }
 
 /// Puts `last` at the end, where it may stand already, and lets go of the first beyond `max`.

@@ -2,8 +2,10 @@
 
 use super::Backend;
 use super::params::Params;
+use crate::book::Book;
 use crate::discover::{FoundProvider, display_of};
 use crate::lineup::{self, Sitting};
+use crate::service::words::ALIAS;
 use althing_assembly::demo;
 use althing_chat::Model;
 use althing_gateway::{PROVIDERS, split_effort};
@@ -41,6 +43,7 @@ pub(super) fn providers(backend: &Backend) -> Vec<String> {
 
 /// All models by provider. Waits for nobody: what is still looked for comes with a later call.
 pub(super) async fn list(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
+    backend.refresh().await;
     let groups = groups(backend).into_iter();
     let shown = groups.filter(|it| !it.entries.is_empty() || ALWAYS.contains(&&*it.provider));
     let models: Map<String, Value> = shown.map(Group::shown).collect();
@@ -60,12 +63,12 @@ impl Group {
 /// Every provider and its models: the four well-known ones first, Ollama last. Where there is not
 /// one model, the demo voices.
 fn groups(backend: &Backend) -> Vec<Group> {
-    let found = backend.found();
+    let (book, found) = (backend.book(), backend.found());
     let mut providers: Vec<&FoundProvider> = found.providers.iter().collect();
     providers.sort_by_key(|provider| rank(provider));
     let mut taken = HashSet::new();
     let mut groups: Vec<Group> =
-        providers.into_iter().map(|provider| group(provider, &mut taken)).collect();
+        providers.into_iter().map(|it| group(it, &book, &mut taken)).collect();
     for (at, name) in ALWAYS.into_iter().enumerate() {
         if groups.get(at).is_none_or(|group| group.provider != name) {
             groups.insert(at, Group { provider: name.into(), entries: vec![] });
@@ -74,6 +77,7 @@ fn groups(backend: &Backend) -> Vec<Group> {
     if groups.iter().all(|group| group.entries.is_empty()) {
         groups.push(demo_group());
     }
+    groups.extend(alias_group(&book));
     groups
 }
 
@@ -91,24 +95,26 @@ fn rank(provider: &FoundProvider) -> (usize, usize) {
 
 /// A provider's models. The first provider that has an id keeps it; elsewhere, and at Ollama, it is
 /// written in full.
-fn group(provider: &FoundProvider, taken: &mut HashSet<String>) -> Group {
+fn group(provider: &FoundProvider, book: &Book, taken: &mut HashSet<String>) -> Group {
     let endpoint = &provider.configured.endpoint;
     let entry = |(model, display): (String, Option<String>)| {
         let whole_id = format!("{}:{model}", endpoint.id);
-        let is_plain = endpoint.provider.name != "ollama" && taken.insert(model.clone());
+        let is_free = endpoint.provider.name != "ollama" && !book.routes.contains_key(&model);
+        let is_plain = is_free && taken.insert(model.clone());
         let display = display_of(&model, display.as_deref());
         Entry { id: if is_plain { model } else { whole_id.clone() }, whole_id, display }
     };
-    let entries = models(provider).into_iter().take(LISTED_MAX).map(entry).collect();
+    let entries = models(provider, book).into_iter().take(LISTED_MAX).map(entry).collect();
     Group { provider: endpoint.id.clone(), entries }
 }
 
 /// The person's own list, else what the provider lists, else its usual models where there is a key
 /// for it: it may not have answered yet.
-fn models(provider: &FoundProvider) -> Vec<(String, Option<String>)> {
+fn models(provider: &FoundProvider, book: &Book) -> Vec<(String, Option<String>)> {
     let (own, endpoint) = (&provider.configured.models, &provider.configured.endpoint);
     if !own.is_empty() {
-        return own.iter().map(|model| (model.id.clone(), model.display.clone())).collect();
+        let own = own.iter().filter(|it| book.is_enabled(&endpoint.id, &it.id));
+        return own.map(|model| (model.id.clone(), model.display.clone())).collect();
     }
     if !provider.models.is_empty() {
         let pair = |model: &crate::discover::FoundModel| {
@@ -117,6 +123,7 @@ fn models(provider: &FoundProvider) -> Vec<(String, Option<String>)> {
         return provider.models.iter().map(pair).collect();
     }
     let usual = endpoint.provider.preferred.iter().filter(|_| endpoint.key.is_some());
+    let usual = usual.filter(|model| book.is_enabled(&endpoint.id, model));
     usual.map(|model| (model.to_string(), None)).collect()
 }
 
@@ -126,6 +133,16 @@ fn demo_group() -> Group {
         Entry { id: id.clone(), whole_id: id, display: voice.display.to_string() }
     };
     Group { provider: "demo".into(), entries: demo::VOICES.iter().map(entry).collect() }
+}
+
+/// The aliases: each a model like any other, whoever answers.
+fn alias_group(book: &Book) -> Option<Group> {
+    let entry = |alias: &String| {
+        book.behind(alias)?.ok()?;
+        Some(Entry { id: alias.clone(), whole_id: alias.clone(), display: alias.clone() })
+    };
+    let entries: Vec<Entry> = book.routes.keys().filter_map(entry).take(LISTED_MAX).collect();
+    (!entries.is_empty()).then(|| Group { provider: ALIAS.into(), entries })
 }
 
 /// The ids as `provider:model` where the list has them: what is shown is what is asked.
@@ -146,13 +163,12 @@ pub(super) fn whole_ids(backend: &Backend, ids: &[String]) -> Vec<String> {
 /// The model behind an id.
 pub(super) fn seat(backend: &Backend, id: &str) -> Result<Sitting> {
     let ids = whole_ids(backend, &[id.to_string()]);
-    let lineup = lineup::resolve(&ids, backend.config(), Some(&backend.found()))?;
+    let lineup = lineup::resolve(&ids, &backend.book(), Some(&backend.found()))?;
     lineup.seats.into_iter().next().ok_or_else(|| Fault::new(Kind::UnknownModel, "Model not found"))
 }
 
 /// A voice for an id, and whether it is on this machine.
 pub(super) fn voice(backend: &Backend, id: &str) -> Result<(Arc<dyn Model>, bool)> {
     let sitting = seat(backend, id)?;
-    let is_local = sitting.endpoint.as_ref().is_some_and(|endpoint| endpoint.provider.local);
-    Ok((backend.runs.voice(&sitting)?, is_local))
+    Ok((backend.runs.voice(&sitting)?, sitting.is_local()))
 }

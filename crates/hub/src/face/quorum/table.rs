@@ -82,7 +82,7 @@ fn version_warning(theirs: &str) -> Option<String> {
 }
 
 async fn get_config(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
-    let config = backend.config();
+    let config = &backend.book().config;
     Ok(json!({
         "rounds_per_agent": *config.rounds_per_agent,
         "synthesizer_mode": config.synthesizer.name(),

@@ -19,6 +19,7 @@ const ADVICE_CHARS_MAX: usize = 160;
 /// Greets a model. Whatever is wrong with it is an answer, not an error.
 pub(super) async fn validate(backend: &Backend, _: Cx, params: Params) -> Result<Value> {
     let id = params.model_id()?;
+    backend.refresh().await;
     let error = match models::voice(backend, &id) {
         Ok((model, is_local)) => greet(&*model, if is_local { LOCAL_MAX } else { CLOUD_MAX }).await,
         Err(fault) => Some(name_of(&fault, CLOUD_MAX)),

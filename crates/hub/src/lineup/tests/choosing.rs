@@ -14,7 +14,7 @@ fn check(keys: &[&str], lists: &[&str], most: usize, want: &[&str], notes: &[&st
 }
 
 #[track_caller]
-fn check_with(config: &Config, lists: &[&str], most: usize, want: &[&str], notes: &[&str]) {
+fn check_with(config: &Book, lists: &[&str], most: usize, want: &[&str], notes: &[&str]) {
     let lineup = choose(&finding(config, lists), most, config);
     assert_eq!(seats(&lineup), want);
     let fits = lineup.notes.iter().zip(notes).all(|(note, part)| note.contains(part));

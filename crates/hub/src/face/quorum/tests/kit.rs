@@ -1,12 +1,13 @@
 //! A person's machine, and a frontend that is connected to the backend on it.
 
 use super::super::{ready, serve};
+use crate::book::Library;
 use crate::config::{Config, World};
 use crate::runs::Runs;
+use crate::secrets::Secrets;
 use crate::store::Store;
 use althing_assembly::demo::{PREFIX, Pace};
 use althing_chat::Model;
-use althing_gateway::Gateway;
 use althing_stdx::Fault;
 use althing_stdx::fault::CODES;
 use althing_testkit::{Scripted, Stage, Step};
@@ -44,6 +45,7 @@ pub struct Machine {
     pub home: TempDir,
     pub store: Store,
     pub stage: Stage,
+    secrets: Secrets,
     env: BTreeMap<String, String>,
     voices: HashMap<String, Vec<String>>,
 }
@@ -54,7 +56,8 @@ impl Machine {
         let home = tempfile::tempdir().unwrap();
         let (store, stage) = (Store::in_memory().unwrap(), Stage::default());
         let voices = CAST.map(|name| (name.to_string(), vec![])).into_iter().collect();
-        Machine { home, store, stage, env: BTreeMap::new(), voices }
+        let secrets = Secrets::in_memory();
+        Machine { home, store, stage, secrets, env: BTreeMap::new(), voices }
     }
 
     /// As `new`, with a store on disk.
@@ -87,24 +90,32 @@ impl Machine {
         self
     }
 
-    pub fn config(&self) -> Config {
+    fn world(&self) -> World {
         let home = self.home.path().to_path_buf();
-        let mut config = Config::load(&World { env: self.env.clone(), cwd: home.clone(), home });
+        World { env: self.env.clone(), cwd: home.clone(), home }
+    }
+
+    pub fn config(&self) -> Config {
+        let mut config = Config::load(&self.world());
         // Servers that are only looked for are somebody else's.
         config.endpoints.retain(|configured| configured.explicit);
         config
     }
 
-    pub fn runs(&self) -> Runs {
+    /// Its book; all of them know the same secrets.
+    pub fn library(&self) -> Arc<Library> {
         let config = Arc::new(self.config());
-        let gateway = Gateway::new(config.limits());
+        Library::new(self.world(), config, self.store.clone(), self.secrets.clone())
+    }
+
+    pub fn runs(&self) -> Runs {
         let voices = self.voices.iter().map(|(name, turns)| {
             let id = format!("{PREFIX}{name}");
             let voice: Arc<dyn Model> = Arc::new(scripted(&id, name, turns).on(&self.stage));
             (id, voice)
         });
-        let (store, pace) = (self.store.clone(), Pace { word_ms: 0 });
-        Runs { config, store, gateway, pace, voices: voices.collect() }
+        let (library, pace) = (self.library(), Pace { word_ms: 0 });
+        Runs { library, metrics: None, pace, voices: voices.collect() }
     }
 
     /// A frontend on it.

@@ -163,3 +163,34 @@ async fn what_answers_is_remembered_until_it_does_not() {
     assert_eq!(validated(&mut client).await, json!(["demo:bob"]));
     assert_eq!(validated(&mut machine.connect()).await, json!(["demo:bob"]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_another_process_adds_is_used_at_once() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default().models(["gpt-5.1", "other"]));
+    let machine = Machine::new();
+    let mut client = machine.connect();
+    assert_eq!(list(&mut client).await["my-openai"], Value::Null);
+
+    let service = crate::service::Service::over(machine.library()).await.unwrap();
+    crate::service::tests::add(&service, "My OpenAI", "openai", &upstream).await.unwrap();
+    let target = crate::service::words::RouteTarget {
+        provider_id: "my-openai".into(),
+        model_id: "other".into(),
+    };
+    service.set_route("fast", vec![target]).await.unwrap();
+    let models = list(&mut client).await;
+    assert_eq!(models["my-openai"][0]["id"], "gpt-5.1");
+    assert_eq!(models["alias"][0]["id"], "fast");
+    for id in ["gpt-5.1", "my-openai:gpt-5.1", "fast"] {
+        let valid = client.call("validate_model", json!({"model_id": id})).await;
+        assert_eq!(valid, json!({"valid": true, "error": null}), "{id}");
+    }
+    assert_eq!((upstream.count("gpt-5.1"), upstream.count("other")), (2, 1));
+
+    service.set_model_enabled("my-openai", "gpt-5.1", false).await.unwrap();
+    let models = list(&mut client).await;
+    assert_eq!(models["my-openai"].as_array().unwrap().len(), 1);
+    let valid = client.call("validate_model", json!({"model_id": "gpt-5.1"})).await;
+    assert_eq!(valid["valid"], false);
+}

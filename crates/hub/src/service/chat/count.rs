@@ -1,0 +1,188 @@
+//! A voice whose calls are counted, however they end.
+
+use crate::book::Library;
+use crate::lineup::{Sitting, price_of};
+use crate::service::metrics::{Metrics, Sample};
+use althing_assembly::demo::{self, Pace};
+use althing_chat::{Ask, Delta, Model, Speaking, Usage};
+use althing_gateway::route::Answered;
+use althing_gateway::{Price, Prices, Routed, Target};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::StreamExt;
+use futures_util::stream::Stream;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// The voice of a seat.
+pub(crate) struct Counted {
+    voice: Voice,
+    library: Arc<Library>,
+    metrics: Option<Arc<Metrics>>,
+    first: Who,
+}
+
+enum Voice {
+    Routed(Routed),
+    Demo(Arc<dyn Model>),
+}
+
+/// Whose call it is.
+#[derive(Clone)]
+struct Who {
+    provider: String,
+    model: String,
+    price: Option<Price>,
+}
+
+impl Who {
+    fn of(prices: &Prices, target: &Target) -> Who {
+        Who {
+            provider: target.endpoint.id.clone(),
+            model: target.model.clone(),
+            price: price_of(prices, target),
+        }
+    }
+}
+
+impl Counted {
+    /// The voice of `sitting`; nothing is counted unless `by` says where.
+    pub fn new(
+        library: &Arc<Library>,
+        sitting: &Sitting,
+        affinity: Option<u64>,
+        pace: Pace,
+    ) -> Result<Counted> {
+        let (gateway, config) = (library.gateway(), library.book().config.clone());
+        let (voice, first) = match sitting.targets.first() {
+            Some(target) => {
+                let voice = gateway.route(&sitting.id, sitting.targets.clone(), affinity);
+                (Voice::Routed(voice), Who::of(&config.prices, target))
+            }
+            None => {
+                let name = sitting.id.strip_prefix(demo::PREFIX).unwrap_or(&sitting.id);
+                let no_voice =
+                    || Fault::new(Kind::UnknownModel, format!("no demo voice '{name}'"));
+                let voice = demo::voice(name, pace).ok_or_else(no_voice)?;
+                let provider = demo::PREFIX.trim_end_matches(':').to_string();
+                let price = Some(Price::ZERO);
+                (Voice::Demo(voice), Who { provider, model: name.into(), price })
+            }
+        };
+        Ok(Counted { voice, library: library.clone(), metrics: None, first })
+    }
+
+    /// Counts there.
+    pub fn by(mut self, metrics: Arc<Metrics>) -> Counted {
+        self.metrics = Some(metrics);
+        self
+    }
+
+    /// As `speak`, and who answered.
+    pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
+        let (speaking, answered) = match &self.voice {
+            Voice::Routed(voice) => voice.speak_noting(ask),
+            Voice::Demo(voice) => (voice.speak(ask), Answered::default()),
+        };
+        let meter = Meter {
+            library: self.library.clone(),
+            metrics: self.metrics.clone(),
+            first: self.first.clone(),
+            answered: answered.clone(),
+            usage: Usage::default(),
+            end: End::NotAsked,
+        };
+        (Call { speaking, meter }.boxed(), answered)
+    }
+}
+
+impl Model for Counted {
+    fn id(&self) -> &str {
+        match &self.voice {
+            Voice::Routed(voice) => voice.id(),
+            Voice::Demo(voice) => voice.id(),
+        }
+    }
+
+    fn speak(&self, ask: Ask) -> Speaking {
+        self.speak_noting(ask).0
+    }
+}
+
+/// A call under way.
+struct Call {
+    speaking: Speaking,
+    meter: Meter,
+}
+
+impl Stream for Call {
+    type Item = Result<Delta>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Delta>>> {
+        if self.meter.end == End::NotAsked {
+            self.meter.end = End::UnderWay;
+        }
+        let item = ready!(self.speaking.poll_next_unpin(cx));
+        self.meter.note(&item);
+        Poll::Ready(item)
+    }
+}
+
+/// How far a call has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Nobody has listened yet, so nothing was sent.
+    NotAsked,
+    /// Where it stays when its client leaves.
+    UnderWay,
+    Answered,
+    Failed,
+}
+
+/// Counts one call when it is over, which may be in the middle of it.
+struct Meter {
+    library: Arc<Library>,
+    metrics: Option<Arc<Metrics>>,
+    first: Who,
+    answered: Answered,
+    usage: Usage,
+    end: End,
+}
+
+impl Meter {
+    fn note(&mut self, item: &Option<Result<Delta>>) {
+        match item {
+            Some(Ok(Delta::Usage(usage))) => self.usage.update(*usage),
+            Some(Ok(Delta::Stop(_))) => {
+                self.end = End::Answered;
+                self.library.answered(&self.who().provider);
+            }
+            // An answer that ends without a stop broke off.
+            Some(Err(_)) | None if self.end == End::UnderWay => self.end = End::Failed,
+            _ => {}
+        }
+    }
+
+    fn who(&self) -> Who {
+        match self.answered.get() {
+            Some(target) => Who::of(&self.library.book().config.prices, target),
+            None => self.first.clone(),
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let Some(metrics) = self.metrics.as_ref().filter(|_| self.end != End::NotAsked) else {
+            return;
+        };
+        let Who { provider, model, price } = self.who();
+        metrics.record(Sample {
+            provider,
+            model,
+            failed: self.end == End::Failed,
+            usage: self.usage,
+            cost_usd: price.and_then(|price| price.cost(&self.usage)),
+        });
+    }
+}

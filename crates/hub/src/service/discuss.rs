@@ -1,0 +1,130 @@
+//! A discussion for a program that asks: among the voices this machine has, held by the service and
+//! kept in the history like any other.
+
+use super::Service;
+use crate::book::Book;
+use crate::discover;
+use crate::lineup::{self, Lineup};
+use crate::runs::{Request, Run, Runs};
+use althing_assembly::demo::Pace;
+use althing_assembly::event::{Outcome, Parts, Quoted, Speech, What};
+use althing_assembly::{Event, Method};
+use althing_stdx::Result;
+use std::time::Duration;
+
+/// How long the providers' lists are waited for.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// What a program wants discussed. What is none is as configured.
+pub struct Discussion {
+    pub question: String,
+    /// What was said or given before the question.
+    pub context: Vec<Quoted>,
+    pub method: &'static Method,
+    /// Empty: the configured line-up, else one chosen from what is found.
+    pub models: Vec<String>,
+    pub rounds: Option<u32>,
+    pub language: Option<String>,
+    pub max_cost_usd: Option<f64>,
+}
+
+/// A discussion that has begun. Dropping it does not end it; the run's control does.
+pub struct Held {
+    pub run: Run,
+    /// What the person should know about who sits.
+    pub notes: Vec<String>,
+    /// Scripted voices speak, since there are no models.
+    pub demo: bool,
+}
+
+impl Service {
+    /// Begins a discussion.
+    pub async fn discuss(&self, wanted: Discussion) -> Result<Held> {
+        self.library.refresh().await?;
+        let book = self.library.book();
+        let lineup = self.seat(&wanted, &book).await?;
+        let (notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
+        let config = &book.config;
+        let runs = Runs {
+            library: self.library.clone(),
+            metrics: Some(self.metrics.clone()),
+            pace: Pace { word_ms: 0 },
+            #[cfg(test)]
+            voices: Default::default(),
+        };
+        let rounds = wanted.rounds.unwrap_or(*config.rounds_per_agent);
+        let run = runs.start(Request {
+            estimate_usd: estimate(&lineup, &wanted, rounds),
+            question: wanted.question,
+            context: wanted.context,
+            method: wanted.method,
+            lineup,
+            roles: None,
+            rounds,
+            turns: None,
+            synthesizer: *config.synthesizer,
+            language: wanted.language.or_else(|| config.language.value.clone()),
+            pause: None,
+            max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd)),
+            continues: None,
+            tools: vec![],
+            stream: true,
+        });
+        Ok(Held { run: run.await?, notes, demo })
+    }
+
+    async fn seat(&self, wanted: &Discussion, book: &Book) -> Result<Lineup> {
+        if !wanted.models.is_empty() && !lineup::needs_discovery(&wanted.models, book) {
+            return lineup::resolve(&wanted.models, book, None);
+        }
+        let found = discover::discover(book, &self.gateway, PATIENCE).await;
+        if wanted.models.is_empty() {
+            return Ok(lineup::choose_for(&found, wanted.method, book));
+        }
+        lineup::resolve(&wanted.models, book, Some(&found))
+    }
+}
+
+/// A part of the price would pass for the whole, so it is all or none.
+fn estimate(lineup: &Lineup, wanted: &Discussion, rounds: u32) -> Option<f64> {
+    let seats = lineup.seats.len();
+    let calls = (wanted.method.calls)(seats, seats * rounds as usize);
+    let context: usize = wanted.context.iter().map(|it| it.text.len()).sum();
+    let estimate = lineup::estimate(lineup, calls, wanted.question.len() + context);
+    estimate.usd.filter(|_| estimate.unpriced == 0)
+}
+
+/// What a program learns of an event while it waits, in one line.
+pub fn progress(event: &Event) -> Option<String> {
+    match &event.what {
+        What::PhaseStarted { phase, total, name, .. } => {
+            Some(format!("phase {phase} of {total}: {name}"))
+        }
+        What::TurnStarted(turn) => Some(format!("{} is thinking", turn.name)),
+        What::TurnEnded { by, outcome: Outcome::Said(_) } => Some(format!("{} has spoken", by.name)),
+        What::TurnEnded { by, outcome: Outcome::Failed(failure) } => {
+            Some(format!("{} failed: {}", by.name, failure.message))
+        }
+        _ => None,
+    }
+}
+
+/// What a finished discussion came to, as text.
+pub fn conclusion(event: &Event) -> Option<String> {
+    let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else { return None };
+    match &said.parts {
+        Parts::Synthesis(it) => {
+            let mut text = it.synthesis.clone();
+            let parts = [("Agreed", &it.agreed), ("Open", &it.differences)];
+            for (title, part) in parts.into_iter().filter(|(_, part)| !part.trim().is_empty()) {
+                text.push_str(&format!("\n\n{title}: {}", part.trim()));
+            }
+            if !it.consensus.is_empty() {
+                text.push_str(&format!("\n\nConsensus: {}", it.consensus));
+            }
+            Some(text)
+        }
+        _ if by.speech == Speech::Synthesis => Some(said.text.clone()),
+        _ => None,
+    }
+}
