@@ -2,14 +2,11 @@
 //! answer. What happens on the way is told in comments.
 
 use super::talk::{Piece, Pieces};
-use crate::discover;
-use crate::lineup::{self, Lineup};
 use crate::log::RunLog;
-use crate::runs::{Control, Request, Runs};
+use crate::runs::Control;
 use crate::service::Service;
-use crate::service::metrics::Sample;
-use althing_assembly::demo::Pace;
-use althing_assembly::event::{Ending, Event, Outcome, Parts, Quoted, Speech, Totals, Turn, What};
+use crate::service::discuss::{Discussion, conclusion, progress};
+use althing_assembly::event::{Ending, Event, Quoted, Totals, What};
 use althing_assembly::{Method, methods};
 use althing_chat::{Ask, Delta, Message, Role, Stop, Usage};
 use althing_stdx::{Fault, Kind, Result};
@@ -20,8 +17,6 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 const PREFIX: &str = "althing/";
-/// How long the providers' lists are waited for.
-const PATIENCE: Duration = Duration::from_secs(4);
 /// After so much silence a comment tells that the discussion goes on.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Behind an answer that no model gave.
@@ -46,55 +41,28 @@ pub(super) fn method(model: &str) -> Result<Option<&'static Method>> {
 
 /// Begins a discussion of what `ask` ends with. It is saved like every other one; dropping the
 /// pieces cancels it.
-pub(super) async fn hold(
-    service: &Arc<Service>,
-    method: &'static Method,
-    ask: &Ask,
-) -> Result<Pieces> {
+pub(super) async fn hold(service: &Service, method: &'static Method, ask: &Ask) -> Result<Pieces> {
     let (question, context) = subject(ask)?;
-    let config = service.library.book().config.clone();
-    let found = discover::discover(&config, &service.gateway, PATIENCE).await;
-    let lineup = lineup::choose_for(&found, method, &config);
-    let (notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
-    let runs = Runs {
-        config: config.clone(),
-        store: service.store.clone(),
-        gateway: service.gateway.clone(),
-        pace: Pace { word_ms: 0 },
-        #[cfg(test)]
-        voices: Default::default(),
+    let wanted = Discussion {
+        question,
+        context,
+        method,
+        models: vec![],
+        rounds: None,
+        language: None,
+        max_cost_usd: None,
     };
-    let rounds = *config.rounds_per_agent;
-    let run = runs
-        .start(Request {
-            estimate_usd: estimate(&lineup, method, rounds, &question, &context),
-            question,
-            context,
-            method,
-            lineup,
-            roles: None,
-            rounds,
-            turns: None,
-            synthesizer: *config.synthesizer,
-            language: config.language.value.clone(),
-            pause: None,
-            max_cost_usd: Some(*config.max_cost_usd),
-            continues: None,
-            tools: vec![],
-            stream: true,
-        })
-        .await?;
+    let held = service.discuss(wanted).await?;
     let mut ready: VecDeque<Result<Piece>> = VecDeque::new();
-    ready.push_back(comment(format!("run {}", run.id)));
-    ready.extend(notes.into_iter().map(comment));
+    ready.push_back(comment(format!("run {}", held.run.id)));
+    ready.extend(held.notes.into_iter().map(comment));
     let watch = Watch {
-        service: service.clone(),
-        log: run.log.clone(),
+        log: held.run.log,
         seq: 0,
         ready,
-        demo,
+        demo: held.demo,
         is_over: false,
-        _reins: Reins(run.control),
+        _reins: Reins(held.run.control),
     };
     Ok(stream::unfold(watch, Watch::next).boxed())
 }
@@ -122,21 +90,6 @@ fn subject(ask: &Ask) -> Result<(String, Vec<Quoted>)> {
     Ok((ask.messages[last].text.clone(), context))
 }
 
-fn estimate(
-    lineup: &Lineup,
-    method: &Method,
-    rounds: u32,
-    question: &str,
-    context: &[Quoted],
-) -> Option<f64> {
-    let seats = lineup.seats.len();
-    let calls = (method.calls)(seats, seats * rounds as usize);
-    let length = question.len() + context.iter().map(|it| it.text.len()).sum::<usize>();
-    let estimate = lineup::estimate(lineup, calls, length);
-    // A part of the price would pass for the whole.
-    estimate.usd.filter(|_| estimate.unpriced == 0)
-}
-
 /// A client that leaves takes its discussion along.
 struct Reins(Control);
 
@@ -148,7 +101,6 @@ impl Drop for Reins {
 
 /// A reader of the run's log.
 struct Watch {
-    service: Arc<Service>,
     log: Arc<RunLog>,
     seq: u64,
     ready: VecDeque<Result<Piece>>,
@@ -176,43 +128,16 @@ impl Watch {
 
     fn see(&mut self, event: &Event) {
         self.seq = event.seq + 1;
-        match &event.what {
-            What::PhaseStarted { phase, total, name, .. } => {
-                self.ready.push_back(comment(format!("phase {phase} of {total}: {name}")));
-            }
-            What::TurnStarted(turn) => {
-                self.ready.push_back(comment(format!("{} speaks", turn.name)));
-            }
-            What::TurnEnded { by, outcome } => self.turn_ended(by, outcome),
-            What::RunEnded { ending, totals } => {
-                let ended = match ending {
-                    Ending::Completed => Ok(usage(totals)),
-                    Ending::Cancelled => Err(Fault::new(Kind::Cancelled, "the run was cancelled")),
-                    Ending::Failed(it) => Err(Fault::new(it.kind, &it.message)
-                        .retry_after(it.retry_after_ms.map(Duration::from_millis))),
-                };
-                self.end(ended);
-            }
-            _ => {}
-        }
-    }
-
-    fn turn_ended(&mut self, by: &Turn, outcome: &Outcome) {
-        self.service.metrics.record(sample(by, outcome));
-        match outcome {
-            Outcome::Failed(failure) => {
-                let text = format!("{} failed: {}", by.name, failure.message);
-                self.ready.push_back(comment(text));
-            }
-            Outcome::Said(said) if by.speech == Speech::Synthesis => {
-                let text = match &said.parts {
-                    Parts::Synthesis(it) => &it.synthesis,
-                    _ => &said.text,
-                };
-                self.ready.push_back(Ok(Piece::Delta(Delta::Text(text.clone()))));
-            }
-            Outcome::Said(_) => self.ready.push_back(comment(format!("{} has spoken", by.name))),
-        }
+        self.ready.extend(progress(event).map(comment));
+        let text = conclusion(event).map(|text| Ok(Piece::Delta(Delta::Text(text))));
+        self.ready.extend(text);
+        let What::RunEnded { ending, totals } = &event.what else { return };
+        self.end(match ending {
+            Ending::Completed => Ok(usage(totals)),
+            Ending::Cancelled => Err(Fault::new(Kind::Cancelled, "the run was cancelled")),
+            Ending::Failed(it) => Err(Fault::new(it.kind, &it.message)
+                .retry_after(it.retry_after_ms.map(Duration::from_millis))),
+        });
     }
 
     fn end(&mut self, ended: Result<Usage>) {
@@ -242,15 +167,6 @@ fn usage(totals: &Totals) -> Usage {
         output: Some(totals.output_tokens),
         ..Usage::default()
     }
-}
-
-fn sample(by: &Turn, outcome: &Outcome) -> Sample {
-    let (provider, model) = by.model.split_once(':').unwrap_or(("", &by.model));
-    let (failed, usage, cost_usd) = match outcome {
-        Outcome::Said(said) => (false, said.usage.unwrap_or_default(), said.cost_usd),
-        Outcome::Failed(failure) => (true, Usage::default(), failure.cost_usd),
-    };
-    Sample { provider: provider.into(), model: model.into(), failed, usage, cost_usd }
 }
 
 #[cfg(test)]

@@ -102,7 +102,9 @@ async fn converse(app: Arc<App>, socket: TcpStream, limits: Limits, stop: Cancel
     if socket.set_nodelay(true).is_err() {
         return;
     }
-    let line = Arc::new(app.service.connections.enter("http", "unknown"));
+    // All faces share one bound; who comes on top of it is turned away.
+    let Ok(line) = app.service.connections.enter("http", "") else { return };
+    let line = Arc::new(line);
     let closed = line.closed();
     let answer = service_fn(move |request| app.clone().answer(line.clone(), request));
     let mut http = http1::Builder::new();
