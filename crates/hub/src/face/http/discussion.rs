@@ -5,8 +5,8 @@ use super::talk::{Piece, Pieces};
 use crate::log::RunLog;
 use crate::runs::Control;
 use crate::service::Service;
-use crate::service::discuss::{Discussion, Held};
-use althing_assembly::event::{Ending, Event, Outcome, Parts, Quoted, Speech, Totals, Turn, What};
+use crate::service::discuss::{Discussion, conclusion, progress};
+use althing_assembly::event::{Ending, Event, Quoted, Totals, What};
 use althing_assembly::{Method, methods};
 use althing_chat::{Ask, Delta, Message, Role, Stop, Usage};
 use althing_stdx::{Fault, Kind, Result};
@@ -41,13 +41,9 @@ pub(super) fn method(model: &str) -> Result<Option<&'static Method>> {
 
 /// Begins a discussion of what `ask` ends with. It is saved like every other one; dropping the
 /// pieces cancels it.
-pub(super) async fn hold(
-    service: &Arc<Service>,
-    method: &'static Method,
-    ask: &Ask,
-) -> Result<Pieces> {
+pub(super) async fn hold(service: &Service, method: &'static Method, ask: &Ask) -> Result<Pieces> {
     let (question, context) = subject(ask)?;
-    let held = service.discuss(Discussion {
+    let wanted = Discussion {
         question,
         context,
         method,
@@ -55,18 +51,18 @@ pub(super) async fn hold(
         rounds: None,
         language: None,
         max_cost_usd: None,
-    });
-    let Held { run, notes, demo } = held.await?;
+    };
+    let held = service.discuss(wanted).await?;
     let mut ready: VecDeque<Result<Piece>> = VecDeque::new();
-    ready.push_back(comment(format!("run {}", run.id)));
-    ready.extend(notes.into_iter().map(comment));
+    ready.push_back(comment(format!("run {}", held.run.id)));
+    ready.extend(held.notes.into_iter().map(comment));
     let watch = Watch {
-        log: run.log.clone(),
+        log: held.run.log,
         seq: 0,
         ready,
-        demo,
+        demo: held.demo,
         is_over: false,
-        _reins: Reins(run.control),
+        _reins: Reins(held.run.control),
     };
     Ok(stream::unfold(watch, Watch::next).boxed())
 }
@@ -132,42 +128,16 @@ impl Watch {
 
     fn see(&mut self, event: &Event) {
         self.seq = event.seq + 1;
-        match &event.what {
-            What::PhaseStarted { phase, total, name, .. } => {
-                self.ready.push_back(comment(format!("phase {phase} of {total}: {name}")));
-            }
-            What::TurnStarted(turn) => {
-                self.ready.push_back(comment(format!("{} speaks", turn.name)));
-            }
-            What::TurnEnded { by, outcome } => self.turn_ended(by, outcome),
-            What::RunEnded { ending, totals } => {
-                let ended = match ending {
-                    Ending::Completed => Ok(usage(totals)),
-                    Ending::Cancelled => Err(Fault::new(Kind::Cancelled, "the run was cancelled")),
-                    Ending::Failed(it) => Err(Fault::new(it.kind, &it.message)
-                        .retry_after(it.retry_after_ms.map(Duration::from_millis))),
-                };
-                self.end(ended);
-            }
-            _ => {}
-        }
-    }
-
-    fn turn_ended(&mut self, by: &Turn, outcome: &Outcome) {
-        match outcome {
-            Outcome::Failed(failure) => {
-                let text = format!("{} failed: {}", by.name, failure.message);
-                self.ready.push_back(comment(text));
-            }
-            Outcome::Said(said) if by.speech == Speech::Synthesis => {
-                let text = match &said.parts {
-                    Parts::Synthesis(it) => &it.synthesis,
-                    _ => &said.text,
-                };
-                self.ready.push_back(Ok(Piece::Delta(Delta::Text(text.clone()))));
-            }
-            Outcome::Said(_) => self.ready.push_back(comment(format!("{} has spoken", by.name))),
-        }
+        self.ready.extend(progress(event).map(comment));
+        let text = conclusion(event).map(|text| Ok(Piece::Delta(Delta::Text(text))));
+        self.ready.extend(text);
+        let What::RunEnded { ending, totals } = &event.what else { return };
+        self.end(match ending {
+            Ending::Completed => Ok(usage(totals)),
+            Ending::Cancelled => Err(Fault::new(Kind::Cancelled, "the run was cancelled")),
+            Ending::Failed(it) => Err(Fault::new(it.kind, &it.message)
+                .retry_after(it.retry_after_ms.map(Duration::from_millis))),
+        });
     }
 
     fn end(&mut self, ended: Result<Usage>) {

@@ -7,7 +7,7 @@ use super::pass::{self, sample};
 use super::reply::{Reply, json, refusal};
 use super::router::Desk;
 use super::shape::Shape;
-use super::talk::parse;
+use super::talk::{parse, passes, targets};
 use althing_gateway::Target;
 use althing_gateway::embed::Embedded;
 use althing_gateway::pass::Head;
@@ -43,8 +43,8 @@ async fn answer(desk: Desk, request: Request) -> Result<Reply> {
     if discussion::method(&head.model)?.is_some() {
         return Err(Fault::invalid("model: a discussion has no vectors"));
     }
-    let targets = desk.service.targets(&head.model)?;
-    if super::talk::passes(&openai::DIALECT, &targets) {
+    let targets = targets(&desk, &head.model).await?;
+    if passes(&openai::DIALECT, &targets) {
         return Ok(pass::embed(&desk.service, &parts, targets, body, head).await);
     }
     let wanted = read(&parse(&body)?)?;
@@ -60,11 +60,11 @@ async fn first(desk: &Desk, targets: &[Target], wanted: &Wanted) -> Result<Embed
         let gateway = &desk.service.gateway;
         match gateway.embed(&target.endpoint, &target.model, inputs, dimensions).await {
             Ok(embedded) => {
-                desk.service.metrics.record(sample(target, false, embedded.usage));
+                desk.service.metrics.record(sample(&desk.service, target, false, embedded.usage));
                 return Ok(embedded);
             }
             Err(fault) => {
-                desk.service.metrics.record(sample(target, true, None));
+                desk.service.metrics.record(sample(&desk.service, target, true, None));
                 last = fault;
             }
         }

@@ -56,8 +56,9 @@ pub async fn serve(
             "http: {asked} is not on this machine alone; 127.0.0.1 and [::1] can be listened on"
         )));
     }
-    let cannot =
-        |e: std::io::Error| Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"));
+    let cannot = |e: std::io::Error| {
+        Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"))
+    };
     let listener = TcpListener::bind(asked).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let limits = options.limits;
@@ -101,12 +102,15 @@ async fn converse(app: Arc<App>, socket: TcpStream, limits: Limits, stop: Cancel
     if socket.set_nodelay(true).is_err() {
         return;
     }
-    // No room for one more is told by closing.
-    let Ok(line) = app.service.connections.enter("http", "unknown").map(Arc::new) else { return };
+    // All faces share one bound; who comes on top of it is turned away.
+    let Ok(line) = app.service.connections.enter("http", "") else { return };
+    let line = Arc::new(line);
     let closed = line.closed();
     let answer = service_fn(move |request| app.clone().answer(line.clone(), request));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_header_size(HEAD_BYTES_MAX);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_header_size(HEAD_BYTES_MAX);
     let mut talk = pin!(http.serve_connection(Wire::new(socket, limits.stall), answer));
     tokio::select! {
         // An error is the client's: it left, dawdled or does not speak HTTP.

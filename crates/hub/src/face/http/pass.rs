@@ -1,14 +1,14 @@
 //! Requests that go through as they came, and what is counted of them.
 
 use super::dialect::{Dialect, anthropic, openai};
-use super::reply::{Reply, foreign, foreign_whole, refusal};
+use super::reply::{Reply, foreign, refusal};
 use super::shape::Shape;
+use crate::lineup::price_of;
 use crate::service::Service;
 use crate::service::metrics::Sample;
 use althing_chat::Usage;
 use althing_gateway::Target;
 use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing};
-use althing_gateway::price::price;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -85,31 +85,31 @@ async fn send(
     let (status, headers, target) = (passed.status, passed.headers, passed.target);
     match passed.body {
         Passing::Whole(bytes, usage) => {
-            service.metrics.record(sample(&target, false, usage));
-            foreign_whole(status, headers, bytes)
+            service.metrics.record(sample(service, &target, false, usage));
+            foreign(status, &headers, Body::from(bytes))
         }
         Passing::Stream(mut stream) => {
             let service = service.clone();
             stream.on_end(move |ended| {
                 let failed = matches!(ended.how, How::Failed(_));
-                service.metrics.record(sample(&target, failed, ended.usage));
+                service.metrics.record(sample(&service, &target, failed, ended.usage));
             });
             let shape = dialect.shape;
             let bytes = stream.map(move |item| {
                 Ok::<_, Infallible>(item.unwrap_or_else(|fault| break_off(shape, &fault)))
             });
-            foreign(status, headers, Body::from_stream(bytes))
+            foreign(status, &headers, Body::from_stream(bytes))
         }
     }
 }
 
 /// The provider's own words where it said any; they are in the client's language.
 fn decline(service: &Service, shape: Shape, targets: &[Target], declined: Declined) -> Reply {
-    if let Some(target) = targets.first() {
-        service.metrics.record(sample(target, true, None));
+    if let Some(target) = declined.target.as_ref().or(targets.first()) {
+        service.metrics.record(sample(service, target, true, None));
     }
     match declined.answer {
-        Some(answer) => foreign_whole(answer.status, answer.headers, answer.body),
+        Some(answer) => foreign(answer.status, &answer.headers, Body::from(answer.body)),
         None => refusal(shape, &declined.fault),
     }
 }
@@ -123,11 +123,17 @@ fn break_off(shape: Shape, fault: &althing_stdx::Fault) -> Bytes {
     format!("\n\n{name}data: {}\n\n", shape.error(fault)).into()
 }
 
-pub(super) fn sample(target: &Target, failed: bool, usage: Option<Usage>) -> Sample {
-    let (endpoint, usage) = (&target.endpoint, usage.unwrap_or_default());
-    let price = price(endpoint.provider.name, &target.model);
+/// What one request at `target` came to.
+pub(super) fn sample(
+    service: &Service,
+    target: &Target,
+    failed: bool,
+    usage: Option<Usage>,
+) -> Sample {
+    let usage = usage.unwrap_or_default();
+    let price = price_of(&service.library.book().config.prices, target);
     Sample {
-        provider: endpoint.id.clone(),
+        provider: target.endpoint.id.clone(),
         model: target.model.clone(),
         failed,
         usage,

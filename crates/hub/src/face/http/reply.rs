@@ -1,9 +1,10 @@
 //! Answers as HTTP has them.
 
 use super::shape::{Shape, status};
+use althing_gateway::pass::for_client;
 use althing_stdx::Fault;
 use axum::body::Body;
-use bytes::Bytes;
+use hyper::HeaderMap;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use serde_json::Value;
@@ -42,17 +43,13 @@ pub(super) fn refusal(shape: Shape, fault: &Fault) -> Reply {
     reply
 }
 
-/// An answer of somebody else, as it came.
-pub(super) fn foreign(status: u16, headers: hyper::HeaderMap, body: Body) -> Reply {
+/// An answer of somebody else as it came, with those of its headers that are for the client.
+pub(super) fn foreign(status: u16, headers: &HeaderMap, body: Body) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-    *reply.headers_mut() = headers;
+    let for_client = headers.iter().filter(|(name, _)| for_client(name));
+    reply.headers_mut().extend(for_client.map(|(name, value)| (name.clone(), value.clone())));
     reply
-}
-
-/// As `foreign`, with a body that is all there.
-pub(super) fn foreign_whole(status: u16, headers: hyper::HeaderMap, body: Bytes) -> Reply {
-    foreign(status, headers, Body::from(body))
 }
 
 fn of(status: StatusCode, content_type: HeaderValue, body: Body) -> Reply {

@@ -7,6 +7,7 @@ use super::shape::Shape;
 use super::{Limits, Token, embeddings, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
+use crate::service::metrics::prometheus;
 use althing_stdx::{Fault, Kind};
 use axum::Router;
 use axum::body::Body;
@@ -20,8 +21,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tower_service::Service as _;
 
-/// Characters of a client's name that are kept.
-const CLIENT_CHARS_MAX: usize = 100;
 const HEALTH: &str = "/healthz";
 
 /// The face: what its handlers know, and the paths to them.
@@ -58,7 +57,7 @@ impl App {
     ) -> Result<Reply, Infallible> {
         let (headers, path) = (request.headers(), request.uri().path());
         let client = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
-        line.count(client.map(|it| it.get(..CLIENT_CHARS_MAX).unwrap_or(it)));
+        line.count(client);
         let admitted = admit(headers, self.port).and_then(|()| match path {
             HEALTH => Ok(()),
             _ => admit_token(headers, &self.token),
@@ -94,8 +93,8 @@ fn speaks(dialect: &'static Dialect) -> MethodRouter<Desk> {
 }
 
 async fn metrics(State(desk): State<Desk>) -> Reply {
-    match desk.service.metrics.snapshot().await {
-        Ok(_) => text("text/plain; version=0.0.4", String::new()),
+    match desk.service.prometheus().await {
+        Ok(metrics) => text(prometheus::CONTENT_TYPE, metrics),
         Err(fault) => refusal(Shape::OpenAi, &fault),
     }
 }

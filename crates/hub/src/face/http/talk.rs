@@ -48,7 +48,7 @@ async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Resu
         return reply(pieces, writer, head.stream).await;
     }
     let affinity = affinity(&parts.headers, &body);
-    let targets = desk.service.targets(&head.model)?;
+    let targets = targets(&desk, &head.model).await?;
     if passes(dialect, &targets) {
         return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
     }
@@ -56,6 +56,14 @@ async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Resu
     let voice = desk.service.voice(&head.model, affinity)?;
     let writer = (dialect.writer)(new_head(head.model, wanted.echo));
     reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await
+}
+
+/// What a name means: from memory, and only where nobody knows it from the store and the providers.
+pub(super) async fn targets(desk: &Desk, model: &str) -> Result<Vec<Target>> {
+    match desk.service.targets(model) {
+        Err(fault) if fault.kind == Kind::UnknownModel => desk.service.find_targets(model).await,
+        found => found,
+    }
 }
 
 /// Whether every target takes the body as it is; one that does not would be left out otherwise.
@@ -180,7 +188,7 @@ async fn count(desk: Desk, request: Request) -> Result<Reply> {
     let body = body::read(body, &desk.limits).await?;
     let head = through::Head::scan(&body)?;
     if discussion::method(&head.model)?.is_none() {
-        let targets = desk.service.targets(&head.model)?;
+        let targets = targets(&desk, &head.model).await?;
         if passes(&anthropic::DIALECT, &targets) {
             let service = &desk.service;
             return Ok(pass::count(service, &parts, targets, body, head).await);

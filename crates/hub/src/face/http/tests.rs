@@ -4,3 +4,4 @@ mod doors;
 mod kit;
 mod limits;
 mod talking;
+mod through;
