@@ -307,14 +307,15 @@ async fn an_old_file_is_brought_up_and_a_newer_one_refused() {
     store.append(events("r1", [started("why?")])).await.unwrap();
     drop(store);
 
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    check_fault(
-        Store::open(&path).map(drop),
-        &path,
-        "internal: [data]/althing.db was written by a newer Althing (format 99, this \
-         one knows 1): use that one",
+    let raw = Connection::open(&path).unwrap();
+    let known: u32 = raw.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    let newer = format!(
+        "internal: [data]/althing.db was written by a newer Althing (format 99, this one knows \
+         {known}): use that one"
     );
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    check_fault(Store::open(&path).map(drop), &path, &newer);
+    raw.pragma_update(None, "user_version", known).unwrap();
     assert_eq!(Store::open(&path).unwrap().events("r1").await.unwrap().len(), 1);
 }
 
