@@ -102,9 +102,8 @@ impl Openers {
 /// Whether nothing changed that matters to who opens it. A provider that was removed and added
 /// again is another one.
 fn is_same(a: &Stored, b: &Stored) -> bool {
-    let of = |it: &Stored| {
-        (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms)
-    };
+    let of =
+        |it: &Stored| (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms);
     of(a) == of(b)
 }
 

@@ -101,7 +101,9 @@ pub fn progress(event: &Event) -> Option<String> {
             Some(format!("phase {phase} of {total}: {name}"))
         }
         What::TurnStarted(turn) => Some(format!("{} is thinking", turn.name)),
-        What::TurnEnded { by, outcome: Outcome::Said(_) } => Some(format!("{} has spoken", by.name)),
+        What::TurnEnded { by, outcome: Outcome::Said(_) } => {
+            Some(format!("{} has spoken", by.name))
+        }
         What::TurnEnded { by, outcome: Outcome::Failed(failure) } => {
             Some(format!("{} failed: {}", by.name, failure.message))
         }

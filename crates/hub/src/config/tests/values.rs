@@ -114,7 +114,8 @@ fn ones_own_prices() {
     home.check("prices.\"openai:gpt-5.1\"", "input 1, output 2.5, cached 1 USD per million", file);
     home.check("prices.\"work:m\"", "input 3, output 4, cached 0.5 USD per million", file);
     let names = ["openai:gpt-5.1@high".to_string()];
-    let lineup = crate::lineup::resolve(&names, &crate::book::Book::from(&home.load()), None).unwrap();
+    let lineup =
+        crate::lineup::resolve(&names, &crate::book::Book::from(&home.load()), None).unwrap();
     assert_eq!(lineup.seats[0].price.map(|price| price.output), Some(2.5));
 }
 
