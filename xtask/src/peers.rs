@@ -9,17 +9,28 @@ use tokio::process::Command;
 
 use crate::step::{Run, spawn};
 
-/// What of the system the peers need: a program, and the package that has it where there is apt.
+/// What of the system the peers and the local models need: a program, and the packages that have it
+/// where there is apt.
 const SYSTEM: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("tmux", "tmux"),
     ("dbus-daemon", "dbus"),
+    ("busctl", "systemd"),
+    ("gdbus", "libglib2.0-bin"),
     ("gnome-keyring-daemon", "gnome-keyring"),
+    // llama.cpp is built with cmake, and its headers are read by clang.
+    ("cmake", "cmake"),
+    ("clang", "clang libclang-dev"),
 ];
 
 /// One row per peer: what `peers/<name>` asks for is installed at `<target>/peers/<name>`.
-const PEERS: &[(&str, &[Part])] =
-    &[("litellm", &[Part::Python(&[])]), ("quorum", &[Part::Python(UNPACKED), Part::Node])];
+const PEERS: &[(&str, &[Part])] = &[
+    ("gguf", &[Part::Python(&[])]),
+    ("litellm", &[Part::Python(&[])]),
+    ("quorum", &[Part::Python(UNPACKED), Part::Node]),
+    ("mcp", &[Part::Python(&[])]),
+    ("dbus", &[Part::Python(&[])]),
+];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.
 const UNPACKED: &[&str] = &["--no-deps", "--ignore-requires-python", "--target", "unpacked"];
@@ -44,7 +55,17 @@ pub(crate) fn folder(run: &Run) -> PathBuf {
 
 /// Installs what is not there yet.
 pub(crate) async fn install(run: &Run) -> Result<()> {
-    run.step("peers", "what they need of the system", system()).await?;
+    needs(run).await?;
+    fill(run).await
+}
+
+/// What cargo needs too: this comes before everything that builds.
+pub(crate) async fn needs(run: &Run) -> Result<()> {
+    run.step("peers", "what they need of the system", system()).await
+}
+
+/// The peers themselves, while cargo builds.
+pub(crate) async fn fill(run: &Run) -> Result<()> {
     for (name, parts) in PEERS {
         let about = format!("{name}, for the tests to talk to");
         run.step("peers", &about, peer(run, name, parts)).await?;
@@ -54,7 +75,7 @@ pub(crate) async fn install(run: &Run) -> Result<()> {
 
 async fn system() -> Result<()> {
     let missing = SYSTEM.iter().filter(|(program, _)| !is_on_path(program));
-    let missing: Vec<_> = missing.map(|(_, package)| *package).collect();
+    let missing: Vec<_> = missing.flat_map(|(_, packages)| packages.split(' ')).collect();
     if missing.is_empty() {
         eprintln!("   all of it is there already");
         return Ok(());

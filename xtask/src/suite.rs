@@ -9,17 +9,26 @@ use crate::{peers, tidy};
 /// Everything, cheapest first, so that a small mistake is told in seconds. The peers are installed
 /// while cargo builds; the first failure of either ends both.
 pub(crate) async fn test(run: &Run) -> Result<()> {
-    tokio::try_join!(peers::install(run), checks(run))?;
+    looks(run).await?;
+    peers::needs(run).await?;
+    tokio::try_join!(peers::fill(run), builds(run))?;
     let test = with_peers(run, "test --workspace");
     run.step("test", "every test, with every peer required", spawn(test)).await
 }
 
-async fn checks(run: &Run) -> Result<()> {
+async fn looks(run: &Run) -> Result<()> {
     let fmt = run.cargo("fmt --all --check");
     run.step("fmt", "every file is formatted", spawn(fmt)).await?;
-    tidy::run(run).await?;
+    tidy::run(run).await
+}
+
+/// The runner of local models among them: the tests start it, and cargo builds only the programs of
+/// the crate under test.
+async fn builds(run: &Run) -> Result<()> {
     let clippy = run.cargo("clippy --workspace --all-targets -- -D warnings");
     run.step("clippy", "no warning anywhere", spawn(clippy)).await?;
+    let runner = run.cargo("build -p althing-llama");
+    run.step("build", "the runner of local models", spawn(runner)).await?;
     let build = run.cargo("test --workspace --no-run");
     run.step("build", "the programs and their tests", spawn(build)).await
 }

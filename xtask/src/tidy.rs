@@ -38,7 +38,7 @@ const RESTRICTED: &[(&str, &[&str])] = &[
     ("genai", &["gateway:dev"]),
     ("llama*", &["llama"]),
     ("rmcp", &["hub"]),
-    ("hyper*", &["gateway", "hub", "testkit"]),
+    ("hyper*", &["gateway", "hub", "llama", "testkit"]),
     ("rusqlite", &["hub"]),
     ("zbus*", &["hub"]),
 ];
@@ -66,7 +66,7 @@ const DOORS: &[(&str, &[Reach])] = &[
     ("crates/hub/src/secrets.rs", &[Files, Environment]),
     ("crates/hub/src/secrets/", &[Files, Environment, Sockets]),
     ("crates/hub/src/local.rs", &[Files, Processes]),
-    ("crates/hub/src/local/", &[Files, Processes, Environment]),
+    ("crates/hub/src/local/", &[Files, Processes, Environment, Sockets]),
     ("crates/hub/src/service/streams/", &[Sockets]),
     ("crates/hub/src/runs.rs", &[Files]),
     ("crates/hub/src/face/", &[Sockets, Files]),

@@ -2,13 +2,14 @@
 //! Everything else about a call stays as it is.
 
 use crate::Endpoint;
+use crate::dialect::Listed;
 use crate::exchange::{Declined, accept, outgoing};
 use crate::http::{Http, Incoming};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Kind, Result};
 use bytes::Bytes;
 use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,6 +19,11 @@ pub trait Access: Send + Sync + Debug {
     /// What to call with. `refused` is a grant that the provider just turned down: a new one is
     /// wanted then, once.
     fn grant<'a>(&'a self, refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>>;
+
+    /// The models, where they are known without asking the endpoint; none: it has to be asked.
+    fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {
+        Box::pin(ready(None))
+    }
 }
 
 /// What to call with now. What is none stays as the endpoint has it.

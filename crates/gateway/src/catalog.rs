@@ -23,6 +23,11 @@ pub(crate) async fn list(http: &Http, endpoint: &Endpoint, wait: Duration) -> Re
 }
 
 async fn fetch(http: &Http, endpoint: &Endpoint) -> Result<Vec<Listed>> {
+    if let Some(access) = &endpoint.access
+        && let Some(listed) = access.listed().await
+    {
+        return listed;
+    }
     let dialect = endpoint.provider.dialect;
     let headers = dialect.list_headers.iter().map(|(name, value)| (*name, value.to_string()));
     let (path, headers) = (dialect.list_path.to_string(), headers.collect());

@@ -7,7 +7,7 @@ mod tests;
 
 pub(crate) use self::connect::{is_loopback, unix_url};
 
-use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause};
+use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause, unix_path};
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
@@ -114,8 +114,11 @@ impl Http {
     }
 }
 
-/// `scheme://host:port` of an address: what may be shown of it.
+/// `scheme://host:port` of an address, or its socket: what may be shown of it.
 pub(crate) fn origin(uri: &Uri) -> String {
+    if let Some(socket) = unix_path(uri) {
+        return format!("unix:{}", socket.display());
+    }
     let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}", uri.scheme_str().unwrap_or("http"), uri.host().unwrap_or_default())
 }

@@ -23,7 +23,7 @@ pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use price::{Price, Prices};
-pub use providers::{PROVIDERS, Provider, family, is_chat_model, provider};
+pub use providers::{LOCAL_FILE, PROVIDERS, Provider, family, is_chat_model, provider};
 pub use route::{Routed, Target};
 
 use althing_chat::{Ask, Delta, Model, Speaking};

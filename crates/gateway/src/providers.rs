@@ -195,6 +195,11 @@ pub static PROVIDERS: &[Provider] = &[
     },
 ];
 
+/// A model in a file of this machine. It is not in the list: a runner knows its address, and people
+/// may call a server of their own `local`.
+pub static LOCAL_FILE: Provider =
+    Provider { name: "local", title: "Local model", env_prefix: "LOCAL", ..LOCAL };
+
 /// The row called `name`.
 pub fn provider(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)

@@ -8,6 +8,7 @@ mod dotenv;
 mod file;
 mod key;
 mod layers;
+mod logins;
 pub(crate) mod nearest;
 mod prices;
 mod providers;
@@ -21,6 +22,7 @@ mod world;
 pub use agents::{AGENTS, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use file::{TEMPLATE, init};
+pub(crate) use logins::login_flow;
 pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
@@ -55,6 +57,8 @@ pub struct Config {
     /// Language of the answers, in English words; none: that of the question.
     pub language: Sourced<Option<String>>,
     pub max_cost_usd: Sourced<f64>,
+    /// How long a model in a file stays loaded without being asked.
+    pub local_idle_seconds: Sourced<u64>,
     /// How long faces that pause between phases wait for the person.
     pub pause_seconds: Sourced<u64>,
     /// Who sits when nobody is named; empty: chosen from what is found.
@@ -101,6 +105,7 @@ impl Config {
             method: Sourced::default("standard".into()),
             language: Sourced::default(None),
             max_cost_usd: Sourced::default(1.0),
+            local_idle_seconds: Sourced::default(300),
             pause_seconds: Sourced::default(300),
             models: Sourced::default(vec![]),
             endpoints: vec![],

@@ -1,1 +1,250 @@
-//! Models in files on this machine: a supervised runner process per file.
+//! Models in files on this machine: a supervised runner process per file, loaded on first use and
+//! put away when nobody has used it for a while. A crash is an error of the calls under way and
+//! nothing more: the next call starts the runner again.
+
+mod file;
+mod gguf;
+mod place;
+mod process;
+mod program;
+mod tail;
+
+pub(crate) use file::ModelFile;
+
+use crate::book::Means;
+use crate::config::{Config, World};
+use crate::store::Stored;
+use althing_gateway::access::Hold;
+use althing_gateway::{Access, Grant, Listed};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::future::BoxFuture;
+use process::Process;
+use program::Program;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::process::Child;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Tokens of a conversation. More memory would be taken for more.
+const CONTEXT_TOKENS: u32 = 8_192;
+/// How long the end of a process that was killed is waited for.
+const END_WAIT: Duration = Duration::from_secs(5);
+
+/// What runners work with.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub env: BTreeMap<String, String>,
+    pub data_dir: PathBuf,
+    /// A runner that nobody uses for so long is put away.
+    pub idle: Duration,
+}
+
+impl Options {
+    pub(crate) fn new(world: &World, config: &Config) -> Options {
+        let idle = Duration::from_secs(*config.local_idle_seconds);
+        Options { env: world.env.clone(), data_dir: config.data_dir.value.clone(), idle }
+    }
+}
+
+/// Who opens a provider that is a file.
+pub(crate) fn open(means: &Means, row: &Stored) -> Result<Arc<dyn Access>> {
+    let file = row.local_path.as_deref().ok_or_else(|| Fault::internal("a file without a path"))?;
+    Ok(means.runners.runner(Path::new(file)))
+}
+
+/// The runners of this process. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Runners(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    options: Options,
+    known: Mutex<Vec<Weak<Runner>>>,
+}
+
+impl Runners {
+    pub(crate) fn new(options: Options) -> Runners {
+        Runners(Arc::new(Shared { options, known: Mutex::default() }))
+    }
+
+    /// Who runs the model in `file`: one for all that want it. Nothing is started yet.
+    pub(crate) fn runner(&self, file: &Path) -> Arc<Runner> {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|runner| runner.strong_count() > 0);
+        let same = known.iter().filter_map(Weak::upgrade).find(|runner| runner.file == file);
+        same.unwrap_or_else(|| {
+            let runner = Runner::new(file, &self.0.options);
+            known.push(Arc::downgrade(&runner));
+            runner
+        })
+    }
+
+    /// Why no model can be loaded now; none: a program that does so is there.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        Program::find(&self.0.options).err().map(|fault| fault.message)
+    }
+
+    /// Ends every runner, for good. Calls under way fail.
+    pub async fn close(&self) {
+        let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for runner in known.iter().filter_map(Weak::upgrade) {
+            runner.close().await;
+        }
+    }
+}
+
+/// One model, running or not.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    me: Weak<Runner>,
+    file: PathBuf,
+    options: Options,
+    /// Locked while the model is loaded, so that it is loaded once, however many wait for it.
+    state: tokio::sync::Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle,
+    Running(Running),
+    Closed,
+}
+
+#[derive(Debug)]
+struct Running {
+    process: Process,
+    /// Calls under way.
+    calls: Arc<watch::Sender<usize>>,
+    keeper: JoinHandle<()>,
+}
+
+/// A call under way; the runner is not put away under it.
+struct Use(Arc<watch::Sender<usize>>);
+
+impl Use {
+    fn of(calls: &Arc<watch::Sender<usize>>) -> Use {
+        calls.send_modify(|calls| *calls += 1);
+        Use(calls.clone())
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.0.send_modify(|calls| *calls -= 1);
+    }
+}
+
+impl Access for Runner {
+    fn grant<'a>(&'a self, _refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>> {
+        Box::pin(async {
+            let mut state = self.state.lock().await;
+            let running = self.running(&mut state).await?;
+            let hold = Some(Hold(Arc::new(Use::of(&running.calls))));
+            Ok(Grant { base_url: Some(running.process.url()), hold, ..Grant::default() })
+        })
+    }
+
+    /// The file itself knows: nothing is loaded to answer a question about names.
+    fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {
+        Box::pin(async {
+            let file = ModelFile::inspect(&self.file).await;
+            Some(file.map(|file| vec![file.listed()]))
+        })
+    }
+}
+
+impl Runner {
+    fn new(file: &Path, options: &Options) -> Arc<Runner> {
+        Arc::new_cyclic(|me| Runner {
+            me: me.clone(),
+            file: file.to_path_buf(),
+            options: options.clone(),
+            state: tokio::sync::Mutex::new(State::Idle),
+        })
+    }
+
+    /// The runner as it is, or a new one where there is none or it died.
+    async fn running<'a>(&self, state: &'a mut State) -> Result<&'a Running> {
+        let lives = match state {
+            State::Closed => {
+                return Err(Fault::new(Kind::Cancelled, "the service is closing"));
+            }
+            State::Idle => false,
+            State::Running(running) => running.process.listens().await,
+        };
+        if !lives {
+            // First the old one goes: two of them might not fit into memory.
+            *state = State::Idle;
+            *state = State::Running(self.start().await?);
+        }
+        match state {
+            State::Running(running) => Ok(running),
+            State::Idle | State::Closed => Err(Fault::internal("a runner that is not there")),
+        }
+    }
+
+    async fn start(&self) -> Result<Running> {
+        // The file may have changed since it was added.
+        ModelFile::inspect(&self.file).await?;
+        let (process, child) = Process::start(&self.options, &self.file).await?;
+        let (calls, watched) = watch::channel(0);
+        let keeper = tokio::spawn(keep(self.me.clone(), child, watched, self.options.idle));
+        Ok(Running { process, calls: Arc::new(calls), keeper })
+    }
+
+    /// Puts the runner away if nobody uses it, or if it died. Says whether it is gone.
+    async fn put_away(&self, calls: &watch::Receiver<usize>, died: bool) -> bool {
+        let mut state = self.state.lock().await;
+        let State::Running(running) = &*state else { return true };
+        if !running.calls.subscribe().same_channel(calls) {
+            return true;
+        }
+        let goes = died || *calls.borrow() == 0;
+        if goes {
+            *state = State::Idle;
+        }
+        goes
+    }
+
+    async fn close(&self) {
+        let before = std::mem::replace(&mut *self.state.lock().await, State::Closed);
+        if let State::Running(Running { process, keeper, .. }) = before {
+            drop(process);
+            // A process that cannot be killed is the system's affair.
+            let _ = timeout(END_WAIT, keeper).await;
+        }
+    }
+}
+
+/// Watches a runner: it is put away after `idle` without a call, and cleared away when it died.
+async fn keep(
+    runner: Weak<Runner>,
+    mut child: Child,
+    mut calls: watch::Receiver<usize>,
+    idle: Duration,
+) {
+    loop {
+        let died = tokio::select! {
+            _ = child.wait() => true,
+            () = unused(&mut calls, idle) => false,
+        };
+        let Some(runner) = runner.upgrade() else { break };
+        if runner.put_away(&calls, died).await || died {
+            break;
+        }
+    }
+    // It was killed; what is left is to take note of that.
+    let _ = child.wait().await;
+}
+
+/// Ready when there has been no call for `idle`.
+async fn unused(calls: &mut watch::Receiver<usize>, idle: Duration) {
+    // The sender is gone with the runner: then nobody uses it either.
+    while calls.wait_for(|calls| *calls == 0).await.is_ok() {
+        let Ok(Ok(())) = timeout(idle, calls.changed()).await else { return };
+    }
+}

@@ -3,6 +3,7 @@
 
 mod unix;
 
+pub(super) use unix::path as unix_path;
 pub(crate) use unix::unix_url;
 
 use super::origin;

@@ -1,10 +1,12 @@
 //! From an added provider to a server that can be asked.
 
 use crate::config::{Config, World};
+use crate::local::{self, Runners};
 use crate::secrets::Secrets;
+use crate::service::logins;
 use crate::service::words::ProviderKind;
 use crate::store::Stored;
-use althing_gateway::{Access, Endpoint, Gateway, provider};
+use althing_gateway::{Access, Endpoint, Gateway, LOCAL_FILE, Provider, provider};
 use althing_stdx::Result;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,12 +19,14 @@ pub struct Means {
     pub data_dir: PathBuf,
     pub secrets: Secrets,
     pub gateway: Gateway,
+    pub runners: Runners,
 }
 
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a
 /// key that stay.
 type Open = fn(&Means, &Stored) -> Result<Arc<dyn Access>>;
-const OPENERS: &[(ProviderKind, Open)] = &[];
+const OPENERS: &[(ProviderKind, Open)] =
+    &[(ProviderKind::OAuth, logins::open), (ProviderKind::Local, local::open)];
 
 /// Where the key of an added provider is kept.
 pub(crate) fn key_id(provider_id: &str) -> String {
@@ -38,7 +42,13 @@ pub(crate) fn login_id(provider_id: &str) -> String {
 /// runner and a fresh token outlive the book they were made for.
 pub(super) struct Openers {
     means: Means,
-    known: Mutex<HashMap<String, (Stored, Arc<dyn Access>)>>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// Who opens a provider, and the provider as it was then.
+struct Known {
+    row: Stored,
+    access: Arc<dyn Access>,
 }
 
 impl Openers {
@@ -55,7 +65,7 @@ impl Openers {
         if !row.enabled {
             return Err(unfinished(row.kind).into());
         }
-        let Some(like) = provider(&row.row) else {
+        let Some(like) = like(row) else {
             return Err(format!("this Althing does not know the provider type '{}'", row.row));
         };
         let access = self.access(row).map_err(|fault| fault.message)?;
@@ -90,11 +100,11 @@ impl Openers {
         };
         // A panic elsewhere cannot leave the map half changed.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, access)) = known.get(&row.id).filter(|(before, _)| is_same(before, row)) {
-            return Ok(Some(access.clone()));
+        if let Some(known) = known.get(&row.id).filter(|known| is_same(&known.row, row)) {
+            return Ok(Some(known.access.clone()));
         }
         let access = open(&self.means, row)?;
-        known.insert(row.id.clone(), (row.clone(), access.clone()));
+        known.insert(row.id.clone(), Known { row: row.clone(), access: access.clone() });
         Ok(Some(access))
     }
 }
@@ -105,6 +115,13 @@ fn is_same(a: &Stored, b: &Stored) -> bool {
     let of =
         |it: &Stored| (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms);
     of(a) == of(b)
+}
+
+fn like(row: &Stored) -> Option<&'static Provider> {
+    match row.kind {
+        ProviderKind::Local => Some(&LOCAL_FILE),
+        ProviderKind::ApiKey | ProviderKind::OAuth => provider(&row.row),
+    }
 }
 
 fn unfinished(kind: ProviderKind) -> &'static str {

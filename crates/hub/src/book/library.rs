@@ -4,6 +4,7 @@
 use super::endpoint::Openers;
 use super::{Book, Entry, Means};
 use crate::config::{Config, World};
+use crate::local::{self, Runners};
 use crate::log::now_ms;
 use crate::secrets::Secrets;
 use crate::store::{Store, Stored};
@@ -46,7 +47,9 @@ impl Library {
     /// A library that has read nothing but its configuration yet; `refresh` does the rest.
     pub fn new(world: World, config: Arc<Config>, store: Store, secrets: Secrets) -> Arc<Library> {
         let gateway = Gateway::new(config.limits());
-        let means = Means { world, data_dir: config.data_dir.value.clone(), secrets, gateway };
+        let runners = Runners::new(local::Options::new(&world, &config));
+        let data_dir = config.data_dir.value.clone();
+        let means = Means { world, data_dir, secrets, gateway, runners };
         Arc::new(Library {
             book: ArcSwap::from_pointee(Book::from(&*config)),
             base: config,

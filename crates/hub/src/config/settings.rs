@@ -52,6 +52,8 @@ pub(super) static SETTINGS: &[Setting] = &[
              |it| whole(it.text, 10..=600), text),
     setting!(turn_seconds_max, "ALTHING_TURN_SECONDS_MAX", true,
              |it| whole(it.text, 10..=3_600), text),
+    setting!(local_idle_seconds, "ALTHING_LOCAL_IDLE_SECONDS", true,
+             |it| whole(it.text, 1..=86_400), text),
     setting!(pause_seconds, "QUORUM_PAUSE_TIMEOUT", true, |it| whole(it.text, 0..=86_400), text),
     setting!(execution_mode, "QUORUM_EXECUTION_MODE", true, |it| choice(it.text), name),
     setting!(report_dir, "QUORUM_REPORT_DIR", true, folder, path),

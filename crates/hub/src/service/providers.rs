@@ -4,6 +4,8 @@
 mod tests;
 mod wanted;
 
+pub(super) use wanted::checked_name;
+
 use super::Service;
 use super::words::{AddApiKey, Added, Change, ProviderInfo, ProviderKind};
 use crate::book::{Entry, key_id, login_id};

@@ -312,7 +312,7 @@ async fn an_old_file_is_brought_up_and_a_newer_one_refused() {
         Store::open(&path).map(drop),
         &path,
         "internal: [data]/althing.db was written by a newer Althing (format 99, this \
-         one knows 1): use that one",
+         one knows 2): use that one",
     );
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
     assert_eq!(Store::open(&path).unwrap().events("r1").await.unwrap().len(), 1);

@@ -20,7 +20,7 @@ pub(crate) fn unix_url(socket: &Path) -> String {
 }
 
 /// The path behind an address of this kind.
-pub(super) fn path(to: &Uri) -> Option<PathBuf> {
+pub(in crate::http) fn path(to: &Uri) -> Option<PathBuf> {
     let digits = to.host()?.strip_suffix(SUFFIX)?;
     let is_hex = digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let digits = Some(digits).filter(|_| is_hex)?;

@@ -31,6 +31,7 @@ fn every_variable_sets_its_value() {
         ("max_cost_usd", "ALTHING_MAX_COST", "$2.50", "2.5"),
         ("model_timeout_seconds", "QUORUM_MODEL_TIMEOUT", "600", "600"),
         ("turn_seconds_max", "ALTHING_TURN_SECONDS_MAX", "10", "10"),
+        ("local_idle_seconds", "ALTHING_LOCAL_IDLE_SECONDS", "60", "60"),
         ("pause_seconds", "QUORUM_PAUSE_TIMEOUT", "0", "0"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", "sequential", "sequential"),
         ("report_dir", "QUORUM_REPORT_DIR", "~/r", "/home/r"),
@@ -143,4 +144,29 @@ fn wrong_prices_are_named_and_the_table_stands() {
     let many = |count| (0..count).map(|n| format!("'a:{n}' = {{ input = 1, output = 1 }}\n"));
     let text = format!("[prices]\n{}", many(501).collect::<String>());
     Home::new(&[]).with(TOML, text).warns(&["there may be 500"]);
+}
+
+#[test]
+fn logins_are_read_from_the_environment_and_the_file_only() {
+    use crate::config::login_flow;
+    use althing_gateway::login::login_row;
+    let row = login_row("copilot").unwrap();
+    let toml = "[logins.copilot]\nclient_id = 'from-file'\ntoken_url = 'https://ghe.example/t'";
+    let home = Home::new(&[("ALTHING_COPILOT_CLIENT_ID", "from-env")])
+        .with(TOML, toml)
+        .with(LOCAL, "ALTHING_COPILOT_DEVICE_URL=https://evil.example/");
+    let flow = login_flow(&home.world, row).unwrap();
+    assert_eq!(flow.client_id, "from-env");
+    assert_eq!(flow.token_url, "https://ghe.example/t");
+    assert_eq!(flow.device_url, row.device_url);
+    let home = Home::new(&[("ALTHING_COPILOT_TOKEN_URL", "http://ghe.example/t")]);
+    let fault = login_flow(&home.world, row).unwrap_err();
+    assert!(fault.message.starts_with("token_url: must begin with https://"), "{fault}");
+    assert!(fault.message.contains("ALTHING_COPILOT_TOKEN_URL"), "{fault}");
+    let wrong = "[logins.copilot]\nclient = 'x'\ntoken_url = 'http://x.example'\n[logins.other]";
+    Home::new(&[]).with(TOML, wrong).warns(&[
+        "logins.other in",
+        "logins.copilot.client in",
+        "logins.copilot in /home/.config/althing/config.toml: token_url: must begin with https://",
+    ]);
 }

@@ -4,7 +4,8 @@ use super::messages::{MESSAGES_BYTES_MAX, MESSAGES_MAX};
 use super::*;
 use crate::service::tests::{add, caller, service, upstream};
 use crate::service::words::RouteTarget;
-use althing_chat::{Role, Tool, ToolCall};
+use althing_chat::{Delta, Role, Tool, ToolCall};
+use futures_util::StreamExt;
 
 fn request(model: &str, messages: Vec<Message>) -> CompleteRequest {
     CompleteRequest {
@@ -52,6 +53,29 @@ async fn a_dead_target_is_passed_over() {
     let request = request("safe", vec![Message::user("Hello?")]);
     let done = service.complete(&caller(), request).await.unwrap();
     assert_eq!(done.answered_by, "box:m");
+}
+
+#[tokio::test]
+async fn every_call_is_counted_however_it_ends() {
+    let (service, upstream) = (service(&[]).await, upstream(&["gpt-5.1", "err-401", "stall"]));
+    add(&service, "Mine", "openai", &upstream).await.unwrap();
+    let ask = || Ask::new("", "Hello?");
+    let finished = service.voice("mine:gpt-5.1", None).unwrap();
+    Answer::collect(finished.speak(ask())).await.unwrap();
+    let failed = service.voice("mine:err-401", None).unwrap();
+    Answer::collect(failed.speak(ask())).await.unwrap_err();
+    let left = service.voice("mine:stall", None).unwrap();
+    let mut speaking = left.speak(ask());
+    while !matches!(speaking.next().await, Some(Ok(Delta::Text(_)))) {}
+    drop(speaking);
+    // Nobody listened, so nothing was sent.
+    drop(finished.speak(ask()));
+
+    let all = service.metrics.snapshot().await.unwrap();
+    assert_eq!((all.requests_total, all.requests_failed), (3, 1));
+    assert!(all.prompt_tokens_total > 0 && all.completion_tokens_total > 0, "{all:?}");
+    // What was not counted, or has no known price, costs nobody knows what.
+    assert!(all.cost_total.unwrap() > 0.0 && all.requests_unpriced == 2, "{all:?}");
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! A file that a person says is a model.
+
+use super::CONTEXT_TOKENS;
+use super::gguf::{self, Facts};
+use althing_gateway::Listed;
+use althing_stdx::text::printable;
+use althing_stdx::{Fault, Kind, Result};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Characters of a model's name; the rest of a longer one is cut off.
+const NAME_CHARS_MAX: usize = 100;
+
+/// A model that llama.cpp can be expected to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelFile {
+    /// Without links and detours, so that the same file is known as such.
+    pub path: PathBuf,
+    /// What it is called: by itself, or as the file is.
+    pub name: String,
+    context: Option<u32>,
+}
+
+impl ModelFile {
+    /// Looks at the file's head; a message begins with `model_path`.
+    pub(crate) async fn inspect(path: &Path) -> Result<ModelFile> {
+        let path = path.to_path_buf();
+        tokio::task::spawn_blocking(move || inspect(&path)).await.map_err(Fault::internal)?
+    }
+
+    /// Its path as it is kept; one that is no text cannot be.
+    pub(crate) fn text(&self) -> Result<String> {
+        let text = self.path.to_str().map(str::to_string);
+        text.ok_or_else(|| Fault::invalid("model_path: must be UTF-8"))
+    }
+
+    /// It as a list of models has it.
+    pub(crate) fn listed(&self) -> Listed {
+        let context_tokens = self.context.map(|tokens| tokens.min(CONTEXT_TOKENS).into());
+        Listed { id: self.name.clone(), display_name: None, owned_by: None, context_tokens }
+    }
+}
+
+fn inspect(path: &Path) -> Result<ModelFile> {
+    let shown = printable(&path.to_string_lossy());
+    let fault = |kind, why: &str| Fault::new(kind, format!("model_path: {shown} {why}"));
+    let invalid = |why: &str| fault(Kind::InvalidParams, why);
+    let unreadable = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => fault(Kind::NotFound, "does not exist"),
+        ErrorKind::PermissionDenied => invalid("may not be read: check its permissions"),
+        _ => invalid(&format!("cannot be read: {error}")),
+    };
+    let path = path.canonicalize().map_err(unreadable)?;
+    let meta = path.metadata().map_err(unreadable)?;
+    if meta.is_dir() {
+        return Err(invalid("is a folder: name the .gguf file in it"));
+    }
+    if !meta.is_file() {
+        return Err(invalid("is not a file"));
+    }
+    let file = File::open(&path).map_err(unreadable)?;
+    let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
+    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context })
+}
+
+/// A model's name is part of ids, addresses and lists of routes.
+fn name(facts: &Facts, path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let own = facts.name.as_deref().map(tidy).filter(|name| !name.is_empty());
+    own.unwrap_or_else(|| tidy(&stem))
+}
+
+fn tidy(name: &str) -> String {
+    let name: String = name.trim().chars().take(NAME_CHARS_MAX).collect();
+    printable(&name).replace([' ', ',', '@'], "-")
+}
