@@ -314,7 +314,10 @@ async fn an_old_file_is_brought_up_and_a_newer_one_refused() {
         "internal: [data]/althing.db was written by a newer Althing (format 99, this \
          one knows 2): use that one",
     );
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    // As the first format was.
+    let older = "DROP TABLE providers; DROP TABLE models; DROP TABLE routes; DROP TABLE minutes;
+        DROP TABLE days; PRAGMA user_version = 1";
+    Connection::open(&path).unwrap().execute_batch(older).unwrap();
     assert_eq!(Store::open(&path).unwrap().events("r1").await.unwrap().len(), 1);
 }
 
