@@ -6,7 +6,7 @@ use super::streams::{talk, with_provider};
 use super::tools::busctl;
 use crate::harness::{on_path, signal, unless_missing, upstream};
 use althing_chat::{Message, Tool};
-use althing_hub::face::dbus::{BUS_NAME, CALLS_MAX, Client};
+use althing_hub::face::dbus::{BUS_NAME, CALL_BYTES_MAX, CALLS_MAX, Client};
 use althing_hub::service::words::{AddApiKey, CompleteRequest, RouteTarget};
 use althing_stdx::Kind;
 use althing_stdx::redact::Secret;
@@ -114,13 +114,26 @@ fn calls_at_once_have_a_limit() {
     let _serving = bus.serve();
     let Some((mut python, provider)) = with_provider(&bus, &upstream) else { return };
     let message = json!([{"role": "user", "content": "hello"}]);
-    for _ in 0..CALLS_MAX {
-        let asked = json!([format!("{provider}:hang"), message, {}]);
+    let asked = json!([format!("{provider}:hang"), message, {}]);
+    for _ in 0..=CALLS_MAX {
         python.begin("Chat", "Complete", &asked);
     }
-    let refused = python.call("Providers", "ListProviders", &json!([])).unwrap_err();
-    assert_eq!(refused.0, "org.althing.Capability1.Error.LimitsExceeded", "{refused:?}");
-    assert!(refused.1.starts_with(&format!("calls: at most {CALLS_MAX}")), "{refused:?}");
+    // They overtake each other on their way; one of them is the one too many.
+    let (name, text) = python.refusal();
+    assert_eq!(name, "org.althing.Capability1.Error.LimitsExceeded", "{text}");
+    assert!(text.starts_with(&format!("calls: at most {CALLS_MAX}")), "{text}");
+}
+
+#[test]
+fn a_call_that_is_too_large_is_refused_and_the_next_is_answered() {
+    let Some(bus) = Bus::start() else { return };
+    let _serving = bus.serve();
+    let Some(mut python) = Python::start(&bus) else { return };
+    let message = json!([{"role": "user", "content": "x".repeat(CALL_BYTES_MAX)}]);
+    let (name, text) = python.call("Chat", "Complete", &json!(["m", message, {}])).unwrap_err();
+    assert_eq!(name, "org.althing.Capability1.Error.LimitsExceeded", "{text}");
+    assert!(text.starts_with(&format!("arguments: at most {CALL_BYTES_MAX} bytes")), "{text}");
+    assert_eq!(python.ask("ListProviders", json!({}))["success"], true);
 }
 
 #[test]
