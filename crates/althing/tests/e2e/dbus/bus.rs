@@ -27,8 +27,11 @@ pub struct Serving(pub Child);
 impl Bus {
     /// None where the machine has no daemon and need not.
     pub fn start() -> Option<Bus> {
+        Bus::start_in(Home::new())
+    }
+
+    pub fn start_in(home: Home) -> Option<Bus> {
         let program = unless_missing(on_path("dbus-daemon"), "dbus-daemon")?;
-        let home = Home::new();
         let folder = home.path().display().to_string();
         let address = format!("unix:path={folder}/bus");
         let config = home.path().join("bus.conf");
