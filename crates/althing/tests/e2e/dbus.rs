@@ -2,6 +2,7 @@
 
 mod bus;
 mod lives;
+mod logins;
 mod python;
 mod requests;
 mod shape;

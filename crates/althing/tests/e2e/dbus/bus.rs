@@ -6,7 +6,7 @@ use althing_testkit::Upstream;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What is waited for happens in milliseconds; this only catches a hang.
 const POLLS_MAX: u32 = 1000;
@@ -27,8 +27,11 @@ pub struct Serving(pub Child);
 impl Bus {
     /// None where the machine has no daemon and need not.
     pub fn start() -> Option<Bus> {
+        Bus::start_in(Home::new())
+    }
+
+    pub fn start_in(home: Home) -> Option<Bus> {
         let program = unless_missing(on_path("dbus-daemon"), "dbus-daemon")?;
-        let home = Home::new();
         let folder = home.path().display().to_string();
         let address = format!("unix:path={folder}/bus");
         let config = home.path().join("bus.conf");
@@ -91,6 +94,12 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         really_wait(POLL);
     }
     panic!("waited in vain: {what}");
+}
+
+/// From an hour ago to a minute from now, in milliseconds.
+pub fn last_hour() -> [i64; 2] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
+    [now - 3_600_000, now + 60_000]
 }
 
 /// Waits until nobody asks the upstream anything any more.

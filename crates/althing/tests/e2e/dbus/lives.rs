@@ -1,12 +1,12 @@
 //! Clients that come, stay, are put out and die; a service that dies and is started again.
 
-use super::bus::{Bus, KEY, until, until_quiet};
+use super::bus::{Bus, KEY, last_hour, until, until_quiet};
 use super::python::Python;
 use super::streams::{talk, with_provider};
 use super::tools::busctl;
 use crate::harness::{on_path, signal, unless_missing, upstream};
 use althing_chat::{Message, Tool};
-use althing_hub::face::dbus::{BUS_NAME, CALLS_MAX, Client};
+use althing_hub::face::dbus::{BUS_NAME, CALL_BYTES_MAX, CALLS_MAX, Client};
 use althing_hub::service::words::{AddApiKey, CompleteRequest, RouteTarget};
 use althing_stdx::Kind;
 use althing_stdx::redact::Secret;
@@ -113,14 +113,27 @@ fn calls_at_once_have_a_limit() {
     let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
     let _serving = bus.serve();
     let Some((mut python, provider)) = with_provider(&bus, &upstream) else { return };
-    let stream = talk(&mut python, &format!("{provider}:hang"));
-    let wait = json!([stream, {"timeout_ms": 20000}]);
-    for _ in 0..CALLS_MAX {
-        python.begin("Streams", "ReceiveStream", &wait);
+    let message = json!([{"role": "user", "content": "hello"}]);
+    let asked = json!([format!("{provider}:hang"), message, {}]);
+    for _ in 0..=CALLS_MAX {
+        python.begin("Chat", "Complete", &asked);
     }
-    let refused = python.call("Providers", "ListProviders", &json!([])).unwrap_err();
-    assert_eq!(refused.0, "org.althing.Capability1.Error.LimitsExceeded", "{refused:?}");
-    assert!(refused.1.starts_with(&format!("calls: at most {CALLS_MAX}")), "{refused:?}");
+    // They overtake each other on their way; one of them is the one too many.
+    let (name, text) = python.refusal();
+    assert_eq!(name, "org.althing.Capability1.Error.LimitsExceeded", "{text}");
+    assert!(text.starts_with(&format!("calls: at most {CALLS_MAX}")), "{text}");
+}
+
+#[test]
+fn a_call_that_is_too_large_is_refused_and_the_next_is_answered() {
+    let Some(bus) = Bus::start() else { return };
+    let _serving = bus.serve();
+    let Some(mut python) = Python::start(&bus) else { return };
+    let message = json!([{"role": "user", "content": "x".repeat(CALL_BYTES_MAX)}]);
+    let (name, text) = python.call("Chat", "Complete", &json!(["m", message, {}])).unwrap_err();
+    assert_eq!(name, "org.althing.Capability1.Error.LimitsExceeded", "{text}");
+    assert!(text.starts_with(&format!("arguments: at most {CALL_BYTES_MAX} bytes")), "{text}");
+    assert_eq!(python.ask("ListProviders", json!({}))["success"], true);
 }
 
 #[test]
@@ -203,7 +216,8 @@ async fn our_own_client_speaks_the_services_words() {
     assert_eq!(got.chunks.len(), 1, "{got:?}");
     client.close_stream(&stream).await.unwrap();
     assert!(client.snapshot().await.unwrap().requests_total >= 1);
-    assert!(!client.range(0, i64::MAX).await.unwrap().is_empty());
+    let [start, end] = last_hour();
+    assert!(!client.range(start, end).await.unwrap().is_empty());
     let own = client.connections().await.unwrap();
     assert!(own.iter().any(|it| it.face == "dbus" && it.requests_count > 10), "{own:?}");
     let fault = client.route("nobody").await.unwrap_err();

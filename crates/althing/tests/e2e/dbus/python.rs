@@ -58,7 +58,15 @@ impl Python {
     }
 
     pub fn answer(&mut self, id: u64) -> Reply {
-        let mut line = self.wait(|line| line["id"] == id);
+        Python::reply(self.wait(|line| line["id"] == id))
+    }
+
+    /// The next call that ends with an error, whichever it is.
+    pub fn refusal(&mut self) -> (String, String) {
+        Python::reply(self.wait(|line| line.get("error").is_some())).unwrap_err()
+    }
+
+    fn reply(mut line: Value) -> Reply {
         match line["error"].as_str() {
             Some(error) => Err((error.into(), line["text"].as_str().unwrap_or_default().into())),
             None => Ok(line["reply"][0].take()),

@@ -3,7 +3,7 @@
 use super::bus::{Bus, KEY};
 use super::python::Python;
 use crate::harness::upstream;
-use althing_testkit::Upstream;
+use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 
 /// Replies are short; a stream that never ends is a failure.
@@ -61,7 +61,8 @@ fn text(answers: &[Value], field: &str) -> String {
 
 #[test]
 fn pieces_one_by_one_and_many_at_once_say_the_same() {
-    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    let options = Options::default().text(|_| "The same words, whoever asks.".into());
+    let (upstream, Some(bus)) = (Upstream::start(options), Bus::start()) else { return };
     let _serving = bus.serve();
     let Some((mut python, provider)) = with_provider(&bus, &upstream) else { return };
     let model = format!("{provider}:fake-small");
