@@ -2,7 +2,7 @@
 //! what a bad client cannot do to it. What it says is tested where it is said.
 
 mod abuse;
-mod backend;
+pub mod backend;
 mod discussion;
 mod endings;
 mod examples;

@@ -15,7 +15,7 @@ use std::fs;
 use std::time::Duration;
 
 /// The message form, by a client that is gone after it.
-fn once(bus: &Bus, request: &str, fields: Value) -> Value {
+pub fn once(bus: &Bus, request: &str, fields: Value) -> Value {
     let got = busctl(bus, "Messages", request, "a{sv}", &json!([fields]));
     got.unwrap_or_else(|e| panic!("{request}: {e:?}"))
 }

@@ -1,0 +1,133 @@
+//! One provider, added once: every face uses it at once, and no key is found anywhere.
+
+use super::bus::{Bus, KEY};
+use super::lives::once;
+use crate::harness::{Home, on_path, unless_missing, upstream};
+use crate::ipc::backend::Backend;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Child;
+
+/// What `serve` prints before it serves: the address of HTTP among it.
+fn http_address(child: &mut Child) -> String {
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.find_map(|line| line.ok().filter(|line| line.contains("http://")));
+    std::thread::spawn(move || lines.for_each(drop));
+    let line = line.expect("it says where it listens");
+    let rest = line.split("http://").nth(1).unwrap();
+    rest.split('/').next().unwrap().to_string()
+}
+
+/// One request over HTTP, as simple as can be.
+fn post(address: &str, token: &str, body: &Value) -> (String, Value) {
+    let body = body.to_string();
+    let mut socket = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().to_string();
+    (status, serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {answer}")))
+}
+
+#[test]
+fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
+    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    if unless_missing(on_path("busctl"), "busctl").is_none() {
+        return;
+    }
+    let home = &bus.home;
+    // Both run before the provider is there.
+    let mut serving = home.spawn(&["serve", "--http", "127.0.0.1:0"]);
+    let address = http_address(&mut serving);
+    let serving = super::bus::Serving(serving);
+    let mut ipc = Backend::start(home);
+    let token = home.run(&["token"]).out.trim().to_string();
+    let ask = json!({"model": "added:fake-large", "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(post(&address, &token, &ask).0, "404");
+
+    let fields = json!({"name": "Added", "provider_type": "openai", "api_key": KEY,
+        "base_url": format!("{}/v1", upstream.url())});
+    assert_eq!(once(&bus, "AddApiKeyProvider", fields)["provider_id"], "added");
+
+    let said = json!({"model_id": "added:fake-large",
+        "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(once(&bus, "Complete", said)["success"], true);
+    let (status, answer) = post(&address, &token, &ask);
+    assert_eq!(status, "200", "{answer}");
+    let valid = ipc.call("validate_model", json!({"model_id": "added:fake-large"}));
+    assert_eq!(valid["valid"], true, "{valid}");
+    home.run(&["ask", "--models", "added:fake-large", "Hello?"]).ends(0).says("answer");
+    home.run(&["models"]).ends(0).says("added:fake-large");
+    home.run(&["metrics"]).ends(0).says("Requests in the last 1 h: 2 (0 failed)");
+    // The key reached the upstream, and lies nowhere in the clear.
+    let with_key = format!("Bearer {KEY}");
+    assert!(upstream.requests().iter().all(|seen| seen.header("authorization") == with_key));
+    let shown = |(_, command): &(String, String)| command.contains(KEY);
+    assert!(!home.running().iter().any(shown));
+    drop(ipc);
+    drop(serving);
+    assert_eq!(holding(home.path(), KEY), Vec::<String>::new());
+}
+
+/// The files below `folder` with `secret` in them.
+fn holding(folder: &Path, secret: &str) -> Vec<String> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holding(&path, secret));
+        } else if path.is_file() {
+            let bytes = fs::read(&path).unwrap_or_default();
+            let has = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            found.extend(has.then(|| path.display().to_string()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_person_keeps_providers_with_and_without_the_service() {
+    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    let url = format!("{}/v1", upstream.url());
+    let walk = |home: &Home, name: &str| {
+        let add = ["providers", "add", "openai", "--name", name, "--base-url", &url];
+        home.run_with_input(&add, &format!("{KEY}\n")).ends(0).says("is added");
+        let id = name.to_lowercase();
+        home.run(&["providers", "list"]).ends(0).says(&id).says("…0123").says("added");
+        home.run(&["providers", "test", &id]).ends(0).says("2 chat models");
+        let model = format!("{id}:fake-small");
+        home.run(&["models", "disable", &model]).ends(0).says("is disabled");
+        home.run(&["ask", "--models", &model, "Hello?"]).ends(2).warns("disabled");
+        home.run(&["models", "enable", &model]).ends(0);
+        let targets = [format!("{id}:err-503"), model.clone()];
+        home.run(&["routes", "set", "fast", &targets[0], &targets[1]]).ends(12);
+        home.run(&["routes", "set", "fast", &model]).ends(0).says("1 target");
+        home.run(&["routes", "show"]).ends(0).says("fast").says("ok");
+        home.run(&["routes", "test", "fast"]).ends(0).says(&format!("{model} answered: "));
+        home.run(&["routes", "set", "loop", "alias:loop"]).ends(2).warns("loop");
+        home.run(&["metrics", "--since", "1h"]).ends(0).says("Requests in the last 1 h: ");
+        home.run(&["providers", "remove", &id]).ends(0);
+        home.run(&["routes", "show", "fast"]).ends(0).says("skipped: ");
+        home.run(&["routes", "set", "fast"]).ends(0).says("deleted");
+        home.run(&["providers", "remove", &id]).ends(3);
+    };
+    walk(&bus.home, "Alone");
+    let _serving = bus.serve();
+    walk(&bus.home, "Served");
+    bus.home.run(&["connections", "list"]).ends(0).says("dbus");
+    bus.home.run(&["connections", "close", "conn_99999"]).ends(3);
+    // A key that is refused keeps nothing, and never stands on a command line.
+    let refused = ["providers", "add", "openai", "--name", "Bad", "--key-env", "NO_SUCH"];
+    bus.home.run(&refused).ends(2).warns("NO_SUCH is not set");
+    bus.home.run(&["providers", "add", "nonsense", "--no-key"]).ends(2).warns("provider_type");
+}
