@@ -15,6 +15,8 @@ const SYSTEM: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("tmux", "tmux"),
     ("dbus-daemon", "dbus"),
+    ("busctl", "systemd"),
+    ("gdbus", "libglib2.0-bin"),
     ("gnome-keyring-daemon", "gnome-keyring"),
     // llama.cpp is built with cmake, and its headers are read by clang.
     ("cmake", "cmake"),
@@ -26,6 +28,8 @@ const PEERS: &[(&str, &[Part])] = &[
     ("gguf", &[Part::Python(&[])]),
     ("litellm", &[Part::Python(&[])]),
     ("quorum", &[Part::Python(UNPACKED), Part::Node]),
+    ("mcp", &[Part::Python(&[])]),
+    ("dbus", &[Part::Python(&[])]),
 ];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.

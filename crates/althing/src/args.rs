@@ -19,6 +19,25 @@ Exit codes:
   15 overloaded   16 network          17 refused         18 other error of a provider
   20 too few living models            21 cost limit      130 stopped      1 a fault of ours";
 
+const ADD_HELP: &str = "\
+Examples:
+  althing providers add openai                                 # asks for the key
+  althing providers add anthropic --name Work < key.txt
+  althing providers add ollama --base-url http://192.168.1.5:11434
+  althing providers add custom --name gateway --base-url http://localhost:9000/v1 --no-key";
+
+const ROUTE_HELP: &str = "\
+Examples:
+  althing routes set fast openai:gpt-5.1 ollama:llama3.2       # Ollama where OpenAI fails
+  althing routes set default alias:fast anthropic:claude-sonnet-4-5
+  althing routes set fast                                      # deletes it";
+
+const SERVE_HELP: &str = "\
+Programs find it on the session bus as org.althing.Capability1, and over HTTP with the token that
+`althing token` prints:
+  export OPENAI_BASE_URL=http://127.0.0.1:11535/v1 OPENAI_API_KEY=$(althing token)
+  export ANTHROPIC_BASE_URL=http://127.0.0.1:11535 ANTHROPIC_AUTH_TOKEN=$(althing token)";
+
 /// Several models around one table, and one place for all of them.
 #[derive(Debug, Parser)]
 #[command(name = "althing", version, about, after_help = EXAMPLES, max_term_width = 100)]
@@ -45,8 +64,29 @@ pub enum Command {
     Show(Show),
     /// Write a run to a file or to standard output
     Export(Export),
-    /// List the models that can be used, from where, and if not, why
+    /// List the models that can be used, from where, and if not, why; enable or disable one
     Models(Models),
+    /// Add, list, test and remove providers; every program on this machine uses them
+    #[command(subcommand, visible_alias = "provider")]
+    Providers(Providers),
+    /// Give models names of your own, with fallbacks
+    #[command(subcommand, visible_alias = "route")]
+    Routes(Routes),
+    /// Serve every program on this machine: D-Bus and HTTP, until Ctrl-C
+    #[command(after_help = SERVE_HELP)]
+    Serve(Serve),
+    /// Serve one program as an MCP server on standard input and output
+    Mcp,
+    /// Requests, tokens and cost of the service over time
+    Metrics(Metrics),
+    /// Who is connected to the service, and the way to put somebody out
+    #[command(subcommand, visible_alias = "connection")]
+    Connections(Connections),
+    /// Print the token that HTTP clients need
+    Token,
+    /// Let the session bus start the service when a program calls it
+    #[command(subcommand)]
+    Service(Install),
     /// Say what was looked for and found on this machine, and what to do next
     Doctor,
     /// Print where the configuration is and what is in force, with its source
@@ -164,13 +204,170 @@ pub struct Export {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Models {
+    #[command(subcommand)]
+    pub action: Option<ModelAction>,
+    #[command(flatten)]
+    pub list: ModelList,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ModelAction {
+    /// The same as `althing models`
+    List(ModelList),
+    /// Let a model be used again
+    Enable(ModelName),
+    /// Keep a model from being used by any program
+    Disable(ModelName),
+}
+
+#[derive(Debug, Args)]
+pub struct ModelName {
+    /// `provider:model`
+    pub model: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ModelList {
     /// Print JSON lines
     #[arg(long)]
     pub json: bool,
     /// Every model, not only the first few of each provider
     #[arg(long)]
     pub all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Providers {
+    /// Add a provider by its kind, key and address; the key is checked and kept encrypted
+    #[command(after_help = ADD_HELP)]
+    Add(AddProvider),
+    /// Log in to copilot or dashscope with a code in the browser
+    AddOauth(AddOauth),
+    /// Add a model in a GGUF file, run by llama.cpp
+    AddLocal(AddLocal),
+    /// List the providers that programs can use, and where each comes from
+    List {
+        /// Print JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a provider and its key; routes to it stay and are skipped
+    Remove { provider: String },
+    /// Ask a provider for its models
+    Test { provider: String },
+}
+
+#[derive(Debug, Args)]
+pub struct AddProvider {
+    /// Its kind: openai, anthropic, google, xai, ollama, openrouter, lmstudio, llamaswap, vllm,
+    /// dashscope, or custom for any other server that speaks like OpenAI's
+    #[arg(value_name = "TYPE")]
+    pub provider_type: String,
+    /// What to call it [default: the kind]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Its address, where it is not the usual one
+    #[arg(long, value_hint = ValueHint::Url)]
+    pub base_url: Option<String>,
+    /// Take the key from this environment variable; otherwise it is asked for or read from standard
+    /// input, never from the command line, which others can see
+    #[arg(long, value_name = "VARIABLE")]
+    pub key_env: Option<String>,
+    /// It has no key
+    #[arg(long, conflicts_with = "key_env")]
+    pub no_key: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AddOauth {
+    /// copilot or dashscope
+    #[arg(value_name = "TYPE")]
+    pub provider_type: String,
+    /// What to call it [default: the kind]
+    #[arg(long)]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AddLocal {
+    /// The GGUF file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// What to call it [default: the file's name]
+    #[arg(long)]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Routes {
+    /// Set what a name means: targets in the order in which they are tried; none deletes it
+    #[command(after_help = ROUTE_HELP)]
+    Set {
+        alias: String,
+        /// `provider:model`, or `alias:NAME` for another name
+        #[arg(value_name = "TARGET")]
+        targets: Vec<String>,
+    },
+    /// Show the names and their targets, and which of these are dead
+    Show {
+        alias: Option<String>,
+        /// Print JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask a name for one word and say who answered
+    Test { alias: String },
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Where to listen for HTTP; loopback only [default: 127.0.0.1:11535]
+    #[arg(long, value_name = "ADDR", conflicts_with = "no_http")]
+    pub http: Option<std::net::SocketAddr>,
+    /// No HTTP
+    #[arg(long)]
+    pub no_http: bool,
+    /// No D-Bus
+    #[arg(long, conflicts_with = "no_http")]
+    pub no_dbus: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Metrics {
+    /// How far back: 30m, 1h, 7d
+    #[arg(long, default_value = "1h", value_parser = span)]
+    pub since: std::time::Duration,
+    /// Go on showing them until Ctrl-C
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
+    /// Print JSON lines, one per minute
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Connections {
+    /// List who is connected
+    List {
+        /// Print JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Close a connection and end what it asked for
+    Close {
+        #[arg(value_name = "ID")]
+        connection: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Install {
+    /// Write the files that let the session bus and systemd start `althing serve`
+    Install,
+    /// Remove them
+    Uninstall,
 }
 
 #[derive(Debug, Args)]
@@ -189,6 +386,25 @@ fn method_names() -> clap::builder::PossibleValuesParser {
         althing_assembly::ALL.iter().map(value).collect::<Vec<_>>(),
     )
 }
+
+/// `90s`, `30m`, `1h`, `7d`.
+fn span(text: &str) -> Result<std::time::Duration, String> {
+    let wrong = || "want a number and s, m, h or d, like 30m".to_string();
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let seconds = number.checked_mul(seconds).filter(|it| (60..=SPAN_MAX).contains(it));
+    seconds.map(std::time::Duration::from_secs).ok_or("must be 1m to 35d".into())
+}
+
+/// As long as minutes are kept apart, in seconds.
+const SPAN_MAX: u64 = 35 * 86_400;
 
 fn dollars(text: &str) -> Result<f64, String> {
     let amount: f64 =

@@ -2,9 +2,16 @@
 
 mod ask;
 mod config;
+mod connections;
 mod doctor;
 mod history;
+mod install;
+mod metrics;
 mod models;
+mod providers;
+mod reach;
+mod routes;
+mod serve;
 
 use crate::args::{Cli, Command};
 use crate::terminal::{Screen, WARN, paragraph};
@@ -30,7 +37,15 @@ pub async fn run(command: Command) -> Result<()> {
         Command::History(args) => history::list(args).await,
         Command::Show(args) => history::show(args).await,
         Command::Export(args) => history::export(args).await,
-        Command::Models(args) => models::list(args).await,
+        Command::Models(args) => models::models(args).await,
+        Command::Providers(action) => providers::providers(action).await,
+        Command::Routes(action) => routes::routes(action).await,
+        Command::Serve(args) => serve::serve(args).await,
+        Command::Mcp => serve::mcp().await,
+        Command::Metrics(args) => metrics::metrics(args).await,
+        Command::Connections(action) => connections::connections(action).await,
+        Command::Token => serve::token(),
+        Command::Service(action) => install::service(action),
         Command::Doctor => doctor::examine().await,
         Command::Config(args) => config::config(args).await,
         Command::Completions { shell } => completions(shell),

@@ -2,14 +2,19 @@
 
 use althing_assembly::event::Quoted;
 use althing_hub::runs::{CONTEXT_BYTES_MAX, QUESTION_CHARS_MAX};
+use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
-use std::io::{IsTerminal, Read};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Files of one question.
 const FILES_MAX: usize = 32;
 /// Of a question in bytes: what the limit in characters can take up at most.
 const QUESTION_BYTES_MAX: usize = QUESTION_CHARS_MAX * 4;
+
+/// Of a key.
+const SECRET_BYTES_MAX: usize = 16 * 1024;
 
 /// What was asked.
 #[derive(Debug, PartialEq)]
@@ -50,6 +55,39 @@ pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
         return Err(Fault::invalid("question: it is empty"));
     }
     Ok(Input { question: question.trim().to_string(), context })
+}
+
+/// A secret: typed unseen at the terminal, or the first line of standard input.
+pub fn secret(prompt: &str) -> Result<Secret> {
+    let stdin = std::io::stdin();
+    let typed = if stdin.is_terminal() {
+        unseen(prompt)?
+    } else {
+        read_stdin("the key", SECRET_BYTES_MAX)?
+    };
+    match typed.lines().next().map(str::trim).unwrap_or_default() {
+        "" => Err(Fault::invalid("the key: it is empty")),
+        key => Ok(Secret::new(key)),
+    }
+}
+
+/// A line from the terminal that is not echoed. Ctrl-C would leave the terminal silent, so it is
+/// switched off with the echo and read as a character.
+fn unseen(prompt: &str) -> Result<String> {
+    let failed = |e: rustix::io::Errno| Fault::internal(format!("the terminal: {e}"));
+    let terminal = std::io::stdin();
+    let before = tcgetattr(&terminal).map_err(failed)?;
+    let mut silent = before.clone();
+    silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+    // Nobody left to ask if this fails.
+    let _ = std::io::stderr().write_all(prompt.as_bytes());
+    tcsetattr(&terminal, OptionalActions::Now, &silent).map_err(failed)?;
+    let mut line = String::new();
+    let read = terminal.read_line(&mut line);
+    tcsetattr(&terminal, OptionalActions::Now, &before).map_err(failed)?;
+    let _ = std::io::stderr().write_all(b"\n");
+    read.map_err(|e| Fault::invalid(format!("the key: {e}")))?;
+    if line.contains('\x03') { Err(Fault::new(Kind::Cancelled, "stopped")) } else { Ok(line) }
 }
 
 fn name_of(path: &Path) -> String {

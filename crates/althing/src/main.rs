@@ -18,8 +18,13 @@ fn main() -> ExitCode {
         return ipc::run();
     }
     let cli = Cli::parse();
-    // One thread: the work is waiting for models; SQLite has a thread of its own.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    // One thread for a command: its work is waiting for models. The service has many clients.
+    let runtime = match cli.command {
+        args::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    }
+    .enable_all()
+    .build();
     let done = match runtime {
         Ok(runtime) => runtime.block_on(command::run(cli.command)),
         Err(e) => Err(Fault::internal(format!("no runtime: {e}"))),

@@ -1,6 +1,6 @@
-//! Logins by the device flow (RFC 8628), as the providers really do it. What a provider does its own
-//! way is a row of [`LOGINS`]; what was heard decides what comes next in `device.rs`, without a
-//! socket; this file asks.
+//! Logins by the device flow (RFC 8628), as the providers really do it. What a provider does its
+//! own way is a row of [`LOGINS`]; what was heard decides what comes next in `device.rs`, without
+//! a socket; this file asks.
 
 mod answers;
 pub mod copilot;
@@ -96,7 +96,7 @@ impl Login {
         }
         // The code is used up: what it gave is not lost over one broken connection.
         let gave = granted.access;
-        polling.insist(async || self.exchange(&gave).await).await
+        polling.insist(|| self.exchange(&gave)).await
     }
 
     /// New tokens for old ones.
@@ -220,7 +220,10 @@ impl Polling {
     }
 
     /// Tries a step that may fail for reasons that pass, for as long as the code would have lived.
-    async fn insist<T>(&mut self, step: impl AsyncFn() -> Result<T>) -> Result<T> {
+    async fn insist<T, F>(&mut self, step: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
         let begun = tokio::time::Instant::now();
         loop {
             match step().await {

@@ -177,7 +177,8 @@ impl Runs {
         let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
         let (cancel, mut cancelled) = watch::channel(false);
         let (tell_over, over) = watch::channel(false);
-        let rules = Rules { turn_max: Duration::from_secs(*self.library.book().config.turn_seconds_max) };
+        let rules =
+            Rules { turn_max: Duration::from_secs(*self.library.book().config.turn_seconds_max) };
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let closing = log.clone();
         let task = tokio::spawn(async move {

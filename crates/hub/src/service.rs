@@ -23,6 +23,7 @@ use althing_gateway::Gateway;
 use althing_stdx::Result;
 use changes::Changes;
 use connections::Connections;
+use logins::Logins;
 use metrics::Metrics;
 use std::sync::Arc;
 use streams::Streams;
@@ -36,6 +37,7 @@ pub struct Service {
     pub connections: Arc<Connections>,
     pub streams: Streams,
     pub changes: Changes,
+    logins: Logins,
     /// When the providers were last asked for a name that nobody knew.
     looked: tokio::sync::Mutex<Option<tokio::time::Instant>>,
 }
@@ -45,7 +47,9 @@ impl Service {
     pub async fn open(world: World) -> Result<Arc<Service>> {
         let library = Library::open(world).await?;
         library.watch();
-        Service::over(library).await
+        let service = Service::over(library).await?;
+        service.resume_logins().await;
+        Ok(service)
     }
 
     /// The service over a library that is open already.
@@ -58,6 +62,7 @@ impl Service {
             connections: Arc::new(Connections::new(changes.clone())),
             streams: Streams::default(),
             changes,
+            logins: Logins::default(),
             looked: Default::default(),
             library,
             store,

@@ -5,8 +5,8 @@ mod file;
 mod id;
 mod kv;
 mod lease;
-mod providers;
 pub(crate) mod minutes;
+mod providers;
 mod rows;
 mod schema;
 #[cfg(test)]

@@ -86,9 +86,8 @@ impl<'a, H: Handler> Desk<'a, H> {
             let has_hands = !pauses || !self.is_busy();
             let takes = has_room && has_hands;
             let listens = takes || !inbox.is_at_end();
-            let heard = async {
-                if takes { inbox.next().await } else { inbox.end().await.map(|()| None) }
-            };
+            let heard =
+                async { if takes { inbox.next().await } else { inbox.end().await.map(|()| None) } };
             select! {
                 biased;
                 Some(bytes) = self.running.next() => self.bytes -= bytes,

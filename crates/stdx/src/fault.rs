@@ -79,7 +79,7 @@ const fn row(
 /// The only place in the workspace where these numbers exist.
 #[rustfmt::skip]
 pub const CODES: &[Codes] = &[
-    row(Kind::InvalidParams,  "invalid_params",   -32602, 400, "InvalidArgs",      2, false),
+    row(Kind::InvalidParams,  "invalid_params",   -32602, 400, "InvalidArgument",  2, false),
     row(Kind::UnknownMethod,  "unknown_method",   -32601, 404, "UnknownMethod",    2, false),
     row(Kind::NotFound,       "not_found",        -32000, 404, "NotFound",         3, false),
     row(Kind::Busy,           "busy",             -32000, 429, "Busy",             4, true),

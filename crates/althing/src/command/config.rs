@@ -20,7 +20,8 @@ pub async fn config(args: args::Config) -> Result<()> {
     };
     let head = format!("{}{exists}\n\n", desk.config.file.display());
     let library = desk.library_to_read().await?;
-    let rows = library.book().config.rows().into_iter().map(|row| vec![row.key, row.value, row.source]);
+    let rows =
+        library.book().config.rows().into_iter().map(|row| vec![row.key, row.value, row.source]);
     let titles = vec!["KEY".into(), "VALUE".into(), "SOURCE".into()];
     print(&(head + &table(&[titles].into_iter().chain(rows).collect::<Vec<_>>())))
 }

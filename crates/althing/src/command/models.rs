@@ -1,19 +1,38 @@
 //! `models`: what can be used, from where, and if not, why.
 
+use super::reach::ask_service;
 use super::{Desk, print};
-use crate::args;
+use crate::args::{self, ModelAction};
 use crate::terminal::table::table;
 use althing_assembly::demo;
 use althing_hub::book::Entry;
 use althing_hub::discover::{self, FoundModel, FoundProvider, ModelSource, State};
-use althing_stdx::{Result, text::one_line};
+use althing_stdx::{Fault, Result, text::one_line};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Models of a provider that are listed unless all are wanted.
 const SHOWN: usize = 12;
 
-pub async fn list(args: args::Models) -> Result<()> {
+pub async fn models(args: args::Models) -> Result<()> {
+    match args.action {
+        None => list(args.list).await,
+        Some(ModelAction::List(args)) => list(args).await,
+        Some(ModelAction::Enable(args)) => enable(&args.model, true).await,
+        Some(ModelAction::Disable(args)) => enable(&args.model, false).await,
+    }
+}
+
+async fn enable(name: &str, enabled: bool) -> Result<()> {
+    let Some((provider, model)) = name.split_once(':') else {
+        return Err(Fault::invalid(format!("model: want provider:model, not '{name}'")));
+    };
+    let desk = Desk::open();
+    ask_service!(desk.reach().await?, set_model_enabled(provider, model, enabled))?;
+    print(&format!("{name} is {}.\n", if enabled { "enabled" } else { "disabled" }))
+}
+
+async fn list(args: args::ModelList) -> Result<()> {
     let desk = Desk::open();
     desk.warn();
     let library = desk.library_to_read().await?;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
 mod ask;
+mod dbus;
 mod faults;
 mod frontend;
 mod harness;
@@ -12,5 +13,6 @@ mod keyring;
 mod kill;
 mod litellm;
 mod local;
+mod mcp;
 mod person;
 mod resume;

@@ -299,3 +299,26 @@ fn what_goes_past_the_proxy() {
         assert_eq!(proxy_for(&proxies, &url.parse().unwrap()).is_some(), want, "{url}");
     }
 }
+
+#[tokio::test]
+async fn a_socket_in_the_file_system_is_reached_past_every_proxy() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("runner.sock");
+    let url = format!("{}/v1/models", unix_url(&socket));
+    // Whoever went through this proxy would find nobody.
+    let http = http(Matcher::builder().all("http://127.0.0.1:9").build(), RootCertStore::empty());
+    let fault = fetch(&http, &url).await.unwrap_err();
+    assert_eq!(fault.message, format!("nothing listens at {}", socket.display()));
+    let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+    let serving = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        stream.write_all(OK.as_bytes()).await.unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    assert_eq!(fetch(&http, &url).await.unwrap(), "ok");
+    assert!(serving.await.unwrap().starts_with("GET /v1/models HTTP/1.1\r\n"));
+}

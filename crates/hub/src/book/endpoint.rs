@@ -3,6 +3,7 @@
 use crate::config::{Config, World};
 use crate::local::{self, Runners};
 use crate::secrets::Secrets;
+use crate::service::logins;
 use crate::service::words::ProviderKind;
 use crate::store::Stored;
 use althing_gateway::{Access, Endpoint, Gateway, LOCAL_FILE, Provider, provider};
@@ -24,7 +25,8 @@ pub struct Means {
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a
 /// key that stay.
 type Open = fn(&Means, &Stored) -> Result<Arc<dyn Access>>;
-const OPENERS: &[(ProviderKind, Open)] = &[(ProviderKind::Local, local::open)];
+const OPENERS: &[(ProviderKind, Open)] =
+    &[(ProviderKind::OAuth, logins::open), (ProviderKind::Local, local::open)];
 
 /// Where the key of an added provider is kept.
 pub(crate) fn key_id(provider_id: &str) -> String {
@@ -40,7 +42,13 @@ pub(crate) fn login_id(provider_id: &str) -> String {
 /// runner and a fresh token outlive the book they were made for.
 pub(super) struct Openers {
     means: Means,
-    known: Mutex<HashMap<String, (Stored, Arc<dyn Access>)>>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// Who opens a provider, and the provider as it was then.
+struct Known {
+    row: Stored,
+    access: Arc<dyn Access>,
 }
 
 impl Openers {
@@ -92,11 +100,11 @@ impl Openers {
         };
         // A panic elsewhere cannot leave the map half changed.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, access)) = known.get(&row.id).filter(|(before, _)| is_same(before, row)) {
-            return Ok(Some(access.clone()));
+        if let Some(known) = known.get(&row.id).filter(|known| is_same(&known.row, row)) {
+            return Ok(Some(known.access.clone()));
         }
         let access = open(&self.means, row)?;
-        known.insert(row.id.clone(), (row.clone(), access.clone()));
+        known.insert(row.id.clone(), Known { row: row.clone(), access: access.clone() });
         Ok(Some(access))
     }
 }
@@ -104,9 +112,8 @@ impl Openers {
 /// Whether nothing changed that matters to who opens it. A provider that was removed and added
 /// again is another one.
 fn is_same(a: &Stored, b: &Stored) -> bool {
-    let of = |it: &Stored| {
-        (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms)
-    };
+    let of =
+        |it: &Stored| (it.row.clone(), it.base_url.clone(), it.local_path.clone(), it.added_at_ms);
     of(a) == of(b)
 }
 

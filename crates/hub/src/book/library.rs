@@ -4,8 +4,8 @@
 use super::endpoint::Openers;
 use super::{Book, Entry, Means};
 use crate::config::{Config, World};
-use crate::log::now_ms;
 use crate::local::{self, Runners};
+use crate::log::now_ms;
 use crate::secrets::Secrets;
 use crate::store::{Store, Stored};
 use althing_gateway::Gateway;
@@ -45,12 +45,7 @@ impl Library {
     }
 
     /// A library that has read nothing but its configuration yet; `refresh` does the rest.
-    pub fn new(
-        world: World,
-        config: Arc<Config>,
-        store: Store,
-        secrets: Secrets,
-    ) -> Arc<Library> {
+    pub fn new(world: World, config: Arc<Config>, store: Store, secrets: Secrets) -> Arc<Library> {
         let gateway = Gateway::new(config.limits());
         let runners = Runners::new(local::Options::new(&world, &config));
         let data_dir = config.data_dir.value.clone();
@@ -121,7 +116,8 @@ impl Library {
     /// A provider has answered: one that could not be checked when it was added is checked now.
     /// Called within a runtime.
     pub(crate) fn answered(self: &Arc<Self>, provider_id: &str) {
-        let unchecked = |entry: &&Entry| entry.trouble.is_none() && entry.row.checked_at_ms.is_none();
+        let unchecked =
+            |entry: &&Entry| entry.trouble.is_none() && entry.row.checked_at_ms.is_none();
         let book = self.book.load();
         let Some(entry) = book.entry(provider_id).filter(unchecked) else { return };
         let (row, library) = (entry.row.clone(), self.clone());
@@ -137,7 +133,8 @@ impl Library {
         let shelf = self.store.shelf().await?;
         let opening = shelf.providers.iter().map(|row| self.openers.endpoint(&self.base, row));
         let opened = join_all(opening).await;
-        let is_whole = shelf.providers.iter().zip(&opened).all(|(row, it)| !row.enabled || it.is_ok());
+        let is_whole =
+            shelf.providers.iter().zip(&opened).all(|(row, it)| !row.enabled || it.is_ok());
         self.openers.keep(&shelf.providers);
         self.book.store(Arc::new(Book::new(&self.base, shelf, opened)));
         *due = (!is_whole).then(|| Instant::now() + TRY_AGAIN);

@@ -56,7 +56,11 @@ impl Book {
         let mut seen: Vec<String> = Vec::new();
         while let Some(way) = open.pop() {
             let here = way.last()?;
-            let targets = if here == alias { Some(targets) } else { self.routes.get(here).map(Vec::as_slice) };
+            let targets = if here == alias {
+                Some(targets)
+            } else {
+                self.routes.get(here).map(Vec::as_slice)
+            };
             let next = targets.unwrap_or_default().iter().filter(|it| it.provider_id == ALIAS);
             for RouteTarget { model_id, .. } in next {
                 let longer = way.iter().chain([model_id]).cloned().collect::<Vec<_>>();

@@ -60,6 +60,17 @@ impl TomlFile {
         self.raw(&format!("providers.{id}.{key}"), self.providers()?.get(id)?.get(key)?)
     }
 
+    /// `key` of `[logins.<provider>]`.
+    pub(super) fn of_login(&self, provider: &str, key: &str) -> Option<Result<Raw, Warning>> {
+        let value = self.logins()?.get(provider)?.get(key)?;
+        self.raw(&format!("logins.{provider}.{key}"), value)
+    }
+
+    /// What is below `logins`, whatever it is.
+    pub(super) fn logins(&self) -> Option<&Value> {
+        self.table.get("logins")
+    }
+
     /// The ids below `[providers]`.
     pub(super) fn provider_ids(&self) -> impl Iterator<Item = &str> {
         let all = self.providers().into_iter().flat_map(Table::iter);
@@ -98,7 +109,8 @@ impl TomlFile {
 
     /// Warns of every name that nothing reads.
     pub(super) fn check_names(&self, warnings: &mut Vec<Warning>) {
-        let settings = SETTINGS.iter().map(|setting| setting.key).chain(["providers", "prices"]);
+        let settings =
+            SETTINGS.iter().map(|setting| setting.key).chain(["providers", "prices", "logins"]);
         self.check("", &self.table, &settings.collect::<Vec<_>>(), warnings);
         for (id, value) in
             self.table.get("providers").and_then(Value::as_table).into_iter().flatten()
@@ -116,13 +128,20 @@ impl TomlFile {
             let problem = "must be sections: [providers.openai], …";
             warnings.push(Warning::new("providers", &self.source(), problem));
         }
+        super::logins::check(self, warnings);
         if self.table.get("prices").is_some_and(|value| !value.is_table()) {
             let problem = "must be a section: [prices]";
             warnings.push(Warning::new("prices", &self.source(), problem));
         }
     }
 
-    fn check(&self, place: &str, table: &Table, known: &[&str], warnings: &mut Vec<Warning>) {
+    pub(super) fn check(
+        &self,
+        place: &str,
+        table: &Table,
+        known: &[&str],
+        warnings: &mut Vec<Warning>,
+    ) {
         for name in table.keys().filter(|name| !known.contains(&name.as_str())) {
             let problem = match nearest(name, known.iter().copied(), 1).first() {
                 Some(near) => format!("is not known; did you mean {near}?"),

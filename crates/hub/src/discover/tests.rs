@@ -89,7 +89,8 @@ async fn ones_own_list_comes_first_and_survives_a_failure() {
     let v1 = format!("{}/v1", refusing.url());
     let refused = config(&[("CUSTOM_BASE_URL", &v1), ("CUSTOM_MODELS", "a-1")]);
     check(&look(&refused).await, &["custom: bad_key: custom:a-1* A 1 (other)"]);
-    let nobody = discover(&Book::from(&refused), &Gateway::new(Limits::default()), Duration::ZERO).await;
+    let nobody =
+        discover(&Book::from(&refused), &Gateway::new(Limits::default()), Duration::ZERO).await;
     check(&nobody, &["custom: not asked: custom:a-1* A 1 (other)"]);
 }
 

@@ -1,1 +1,127 @@
-//! Althing as tools of other programs' models: the Model Context Protocol on standard input and output.
+//! Althing as tools of other programs' models: the Model Context Protocol on standard input and
+//! output. `tools.rs` has the tools, one row each; this file is the protocol's side.
+
+mod tools;
+
+use crate::service::Service;
+use crate::service::connections::Connection;
+use althing_stdx::{Fault, Result};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, Peer, ServerHandler, ServiceExt};
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+const INSTRUCTIONS: &str = "Several models around one table: `ask` puts a question to them and \
+     gives what they came to, `complete` asks one of them, `models` lists them.";
+
+/// Serves one client until it leaves or `stop` comes.
+pub async fn serve(
+    service: Arc<Service>,
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+    stop: impl Future<Output = ()>,
+) -> Result<()> {
+    let line = Arc::new(service.connections.enter("mcp", "mcp client")?);
+    let closed = line.closed();
+    let desk = Desk { service, line };
+    let running = desk.serve((reader, writer)).await;
+    let running =
+        running.map_err(|e| Fault::invalid(format!("the client is no MCP client: {e}")))?;
+    let leave = running.cancellation_token();
+    let waiting = running.waiting();
+    tokio::pin!(waiting, stop);
+    tokio::select! {
+        done = &mut waiting => return done.map(drop).map_err(Fault::internal),
+        () = &mut stop => {}
+        () = closed.cancelled() => {}
+    }
+    leave.cancel();
+    waiting.await.map(drop).map_err(Fault::internal)
+}
+
+/// One client's desk.
+#[derive(Clone)]
+struct Desk {
+    service: Arc<Service>,
+    line: Arc<Connection>,
+}
+
+impl ServerHandler for Desk {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("althing", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(INSTRUCTIONS.into());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tool = |row: &tools::Row| Tool::new(row.name, row.about, object((row.schema)()));
+        Ok(ListToolsResult { tools: tools::ALL.iter().map(tool).collect(), ..Default::default() })
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
+        self.line.count(client.as_deref());
+        let Some(row) = tools::ALL.iter().find(|row| row.name == call.name) else {
+            return Err(ErrorData::invalid_params(format!("no tool '{}'", call.name), None));
+        };
+        let token = context.meta.get_progress_token();
+        let told = Teller { peer: context.peer.clone(), token, told: 0.0 };
+        let arguments = Value::Object(call.arguments.unwrap_or_default());
+        let work = (row.run)(self.service.clone(), arguments, told);
+        let done = tokio::select! {
+            done = work => done,
+            // The client does not wait for an answer to what it cancelled.
+            () = context.ct.cancelled() => Err(Fault::new(althing_stdx::Kind::Cancelled, "stopped")),
+        };
+        // What the model did wrong is for the model to read, so it is a result.
+        let result = match done {
+            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+            Err(fault) => {
+                let text = format!("{} ({})", fault.message, fault.kind.name());
+                CallToolResult::error(vec![ContentBlock::text(text)])
+            }
+        };
+        Ok(result.into())
+    }
+}
+
+fn object(schema: Value) -> Arc<JsonObject> {
+    match schema {
+        Value::Object(object) => Arc::new(object),
+        _ => Arc::default(),
+    }
+}
+
+/// Tells a client that asked for it how far a call is.
+struct Teller {
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    told: f64,
+}
+
+impl Teller {
+    /// One step further, in words.
+    async fn tell(&mut self, message: String) {
+        let Some(token) = &self.token else { return };
+        self.told += 1.0;
+        let note = ProgressNotificationParam::new(token.clone(), self.told).with_message(message);
+        // A client that is gone is noticed by the one who reads from it.
+        let _ = self.peer.notify_progress(note).await;
+    }
+}

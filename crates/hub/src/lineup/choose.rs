@@ -137,7 +137,9 @@ fn pick<'a>(found: &'a Found, most: usize, book: &Book) -> Vec<Pick<'a>> {
         found.providers.iter().partition(|it| !it.configured.endpoint.provider.local);
     let all = cloud.into_iter().chain(local);
     let candidates: Vec<Pick> = all
-        .flat_map(|provider| candidates(provider, book).into_iter().map(move |model| (provider, model)))
+        .flat_map(|provider| {
+            candidates(provider, book).into_iter().map(move |model| (provider, model))
+        })
         .collect();
     let mut seated: Vec<Pick> = Vec::new();
     for differs in [from_all_sides, of_another_family, another_model] {

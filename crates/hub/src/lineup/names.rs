@@ -245,7 +245,8 @@ fn unknown(name: &str, book: &Book, found: &Found) -> Fault {
     let aliases = book.routes.keys().map(String::as_str);
     let preferred = config.endpoints.iter().flat_map(|it| it.endpoint.provider.preferred);
     let (bare, _) = split_effort(name);
-    let near = nearest(bare, aliases.chain(own).chain(listed).chain(preferred.copied()), NEAREST_MAX);
+    let near =
+        nearest(bare, aliases.chain(own).chain(listed).chain(preferred.copied()), NEAREST_MAX);
     let near = match near.as_slice() {
         [] => String::new(),
         near => format!(" (did you mean {}?)", near.join(" or ")),

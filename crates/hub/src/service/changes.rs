@@ -1,5 +1,5 @@
-//! What changed, for whoever listens. Nobody waits for a listener: one that falls behind is told that
-//! it missed changes, and reads the whole again.
+//! What changed, for whoever listens. Nobody waits for a listener: one that falls behind is told
+//! that it missed changes, and reads the whole again.
 
 use super::words::Change;
 use tokio::sync::broadcast;

@@ -63,11 +63,7 @@ impl Service {
     }
 
     /// One whole answer.
-    pub async fn complete(
-        &self,
-        _caller: &Caller,
-        request: CompleteRequest,
-    ) -> Result<Completion> {
+    pub async fn complete(&self, _caller: &Caller, request: CompleteRequest) -> Result<Completion> {
         let messages = check_messages(request.messages)?;
         if request.tools.len() > TOOLS_MAX {
             let count = request.tools.len();

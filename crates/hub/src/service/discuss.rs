@@ -5,8 +5,7 @@ use super::Service;
 use crate::book::Book;
 use crate::discover;
 use crate::lineup::{self, Lineup};
-use crate::runs::{Request, Run, Runs};
-use althing_assembly::demo::Pace;
+use crate::runs::{Request, Run};
 use althing_assembly::event::{Outcome, Parts, Quoted, Speech, What};
 use althing_assembly::{Event, Method};
 use althing_stdx::Result;
@@ -45,13 +44,7 @@ impl Service {
         let lineup = self.seat(&wanted, &book).await?;
         let (notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
         let config = &book.config;
-        let runs = Runs {
-            library: self.library.clone(),
-            metrics: Some(self.metrics.clone()),
-            pace: Pace { word_ms: 0 },
-            #[cfg(test)]
-            voices: Default::default(),
-        };
+        let runs = self.runs();
         let rounds = wanted.rounds.unwrap_or(*config.rounds_per_agent);
         let run = runs.start(Request {
             estimate_usd: estimate(&lineup, &wanted, rounds),
@@ -101,7 +94,9 @@ pub fn progress(event: &Event) -> Option<String> {
             Some(format!("phase {phase} of {total}: {name}"))
         }
         What::TurnStarted(turn) => Some(format!("{} is thinking", turn.name)),
-        What::TurnEnded { by, outcome: Outcome::Said(_) } => Some(format!("{} has spoken", by.name)),
+        What::TurnEnded { by, outcome: Outcome::Said(_) } => {
+            Some(format!("{} has spoken", by.name))
+        }
         What::TurnEnded { by, outcome: Outcome::Failed(failure) } => {
             Some(format!("{} failed: {}", by.name, failure.message))
         }

@@ -64,7 +64,11 @@ impl Service {
 
     /// Whether a provider has a model; it is asked where its last list does not say so. None: its
     /// list cannot be known.
-    pub(super) async fn has_model(&self, provider_id: &str, model_id: &str) -> Result<Option<bool>> {
+    pub(super) async fn has_model(
+        &self,
+        provider_id: &str,
+        model_id: &str,
+    ) -> Result<Option<bool>> {
         let book = self.library.book();
         if !is_provider(&book, provider_id) {
             return Err(no_provider(provider_id));

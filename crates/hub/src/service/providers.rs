@@ -1,8 +1,8 @@
 //! Adding providers, listing and removing them.
 
-mod wanted;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 pub(super) use wanted::checked_name;
 
@@ -35,7 +35,8 @@ impl Service {
             checked => checked,
         };
         let note = checked.as_ref().err();
-        let note = note.map(|fault| format!("not checked: {}", one_line(&fault.message, NOTE_CHARS_MAX)));
+        let note =
+            note.map(|fault| format!("not checked: {}", one_line(&fault.message, NOTE_CHARS_MAX)));
         let row = self.keep(wanted).await?;
         if let Ok(listed) = &checked {
             self.keep_list(&row.id, listed).await?;
@@ -91,7 +92,9 @@ impl Service {
             let trouble = book.entry(provider_id).and_then(|entry| entry.trouble.clone());
             return Err(trouble.map_or_else(
                 || no_provider(provider_id),
-                |trouble| Fault::new(Kind::NotFound, format!("provider '{provider_id}': {trouble}")),
+                |trouble| {
+                    Fault::new(Kind::NotFound, format!("provider '{provider_id}': {trouble}"))
+                },
             ));
         };
         let listed = self.gateway.list(&configured.endpoint, CHECK_WAIT).await?;

@@ -55,7 +55,7 @@ impl Service {
         let id = format!("stream_{:016x}", fastrand::u64(..));
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        let voice = self.voice(model_id, Some(hasher.finish()))?;
+        let voice = self.find_voice(model_id, Some(hasher.finish())).await?;
         self.streams.create(caller, id, voice)
     }
 

@@ -49,7 +49,8 @@ pub(crate) struct Span {
 }
 
 impl Room<'_> {
-    /// Queues rows to be added, all or none; `lost` is told on the writer's thread if they cannot be.
+    /// Queues rows to be added, all or none; `lost` is told on the writer's thread where they
+    /// cannot be.
     pub fn add_minutes(
         self,
         rows: Vec<(Key, Tally)>,
@@ -60,7 +61,7 @@ impl Room<'_> {
 }
 
 impl Store {
-    /// What touches the minutes from `first` to before `end`, all models together, in order of time.
+    /// What touches the minutes from `first` to before `end`, all models together, by time.
     pub(crate) async fn used_by_time(&self, first: i64, end: i64) -> Result<Vec<Span>> {
         let sql = used("minute, '', ''", "minutes", "minute, minutes");
         self.read(move |db| spans(db, &sql, first, end)).await

@@ -68,6 +68,10 @@ pub struct Shelf {
 impl Store {
     /// How many writes there were; -1: none.
     pub async fn book_writes(&self) -> Result<i64> {
+        // One row by its key: not worth another thread, unless somebody is reading just now.
+        if let Ok(db) = self.0.reader.try_lock() {
+            return writes(&db).map_err(|trouble| self.0.place.fault(trouble));
+        }
         self.read(writes).await
     }
 
@@ -152,14 +156,14 @@ fn writes(db: &Connection) -> Result<i64, Trouble> {
 fn shelf(db: &Connection) -> Result<Shelf, Trouble> {
     // One moment for all tables.
     let all = db.unchecked_transaction()?;
-    let mut shelf = Shelf { writes: writes(&all)?, providers: providers(&all)?, ..Shelf::default() };
+    let mut shelf =
+        Shelf { writes: writes(&all)?, providers: providers(&all)?, ..Shelf::default() };
     let sql = "SELECT provider, model, display, enabled, listed_at_ms FROM models ORDER BY 1, 2";
     let mut statement = all.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (model, display) = (row.get(1)?, row.get(2)?);
-        let model =
-            StoredModel { model, display, enabled: row.get(3)?, listed_at_ms: row.get(4)? };
+        let model = StoredModel { model, display, enabled: row.get(3)?, listed_at_ms: row.get(4)? };
         shelf.models.entry(row.get(0)?).or_default().push(model);
     }
     let sql = "SELECT alias, provider, model FROM routes ORDER BY alias, position";

@@ -312,10 +312,18 @@ async fn an_old_file_is_brought_up_and_a_newer_one_refused() {
         Store::open(&path).map(drop),
         &path,
         "internal: [data]/althing.db was written by a newer Althing (format 99, this \
-         one knows 1): use that one",
+         one knows 2): use that one",
     );
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
-    assert_eq!(Store::open(&path).unwrap().events("r1").await.unwrap().len(), 1);
+    // As the first format was: without what the second one adds.
+    let db = Connection::open(&path).unwrap();
+    for table in ["providers", "models", "routes", "minutes", "days"] {
+        db.execute(&format!("DROP TABLE {table}"), []).unwrap();
+    }
+    db.pragma_update(None, "user_version", 1).unwrap();
+    drop(db);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.events("r1").await.unwrap().len(), 1);
+    assert!(store.shelf().await.unwrap().providers.is_empty());
 }
 
 #[tokio::test]

@@ -276,6 +276,10 @@ fn begin(db: &mut Connection, wait_max: Duration) -> rusqlite::Result<Transactio
 
 fn transact(mut all: Transaction<'_>, place: &Place, batch: &mut [Box<dyn Job>]) -> Result<()> {
     let fault = |error: rusqlite::Error| place.fault(error.into());
+    if let [alone] = batch {
+        alone.run(&all)?;
+        return all.commit().map_err(fault);
+    }
     for job in batch {
         let one = all.savepoint().map_err(fault)?;
         match job.run(&one) {

@@ -115,7 +115,8 @@ fn ones_own_prices() {
     home.check("prices.\"openai:gpt-5.1\"", "input 1, output 2.5, cached 1 USD per million", file);
     home.check("prices.\"work:m\"", "input 3, output 4, cached 0.5 USD per million", file);
     let names = ["openai:gpt-5.1@high".to_string()];
-    let lineup = crate::lineup::resolve(&names, &crate::book::Book::from(&home.load()), None).unwrap();
+    let lineup =
+        crate::lineup::resolve(&names, &crate::book::Book::from(&home.load()), None).unwrap();
     assert_eq!(lineup.seats[0].price.map(|price| price.output), Some(2.5));
 }
 
@@ -143,4 +144,29 @@ fn wrong_prices_are_named_and_the_table_stands() {
     let many = |count| (0..count).map(|n| format!("'a:{n}' = {{ input = 1, output = 1 }}\n"));
     let text = format!("[prices]\n{}", many(501).collect::<String>());
     Home::new(&[]).with(TOML, text).warns(&["there may be 500"]);
+}
+
+#[test]
+fn logins_are_read_from_the_environment_and_the_file_only() {
+    use crate::config::login_flow;
+    use althing_gateway::login::login_row;
+    let row = login_row("copilot").unwrap();
+    let toml = "[logins.copilot]\nclient_id = 'from-file'\ntoken_url = 'https://ghe.example/t'";
+    let home = Home::new(&[("ALTHING_COPILOT_CLIENT_ID", "from-env")])
+        .with(TOML, toml)
+        .with(LOCAL, "ALTHING_COPILOT_DEVICE_URL=https://evil.example/");
+    let flow = login_flow(&home.world, row).unwrap();
+    assert_eq!(flow.client_id, "from-env");
+    assert_eq!(flow.token_url, "https://ghe.example/t");
+    assert_eq!(flow.device_url, row.device_url);
+    let home = Home::new(&[("ALTHING_COPILOT_TOKEN_URL", "http://ghe.example/t")]);
+    let fault = login_flow(&home.world, row).unwrap_err();
+    assert!(fault.message.starts_with("token_url: must begin with https://"), "{fault}");
+    assert!(fault.message.contains("ALTHING_COPILOT_TOKEN_URL"), "{fault}");
+    let wrong = "[logins.copilot]\nclient = 'x'\ntoken_url = 'http://x.example'\n[logins.other]";
+    Home::new(&[]).with(TOML, wrong).warns(&[
+        "logins.other in",
+        "logins.copilot.client in",
+        "logins.copilot in /home/.config/althing/config.toml: token_url: must begin with https://",
+    ]);
 }

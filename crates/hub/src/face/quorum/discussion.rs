@@ -98,11 +98,8 @@ impl Wanted {
         let (book, memory) = (backend.book(), &backend.memory);
         let config = &book.config;
         self.method.check_seats(self.ids.len())?;
-        let lineup = lineup::resolve(
-            &models::whole_ids(backend, &self.ids),
-            &book,
-            Some(&backend.found()),
-        )?;
+        let lineup =
+            lineup::resolve(&models::whole_ids(backend, &self.ids), &book, Some(&backend.found()))?;
         let own_turns = || turns("max_turns", &memory.setting("max_turns")?).ok();
         let own_mode =
             || synthesizer("synthesizer_mode", &memory.setting("synthesizer_mode")?).ok();

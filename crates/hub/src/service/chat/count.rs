@@ -61,8 +61,7 @@ impl Counted {
             }
             None => {
                 let name = sitting.id.strip_prefix(demo::PREFIX).unwrap_or(&sitting.id);
-                let no_voice =
-                    || Fault::new(Kind::UnknownModel, format!("no demo voice '{name}'"));
+                let no_voice = || Fault::new(Kind::UnknownModel, format!("no demo voice '{name}'"));
                 let voice = demo::voice(name, pace).ok_or_else(no_voice)?;
                 let provider = demo::PREFIX.trim_end_matches(':').to_string();
                 let price = Some(Price::ZERO);

@@ -2,9 +2,12 @@
 
 use super::messages::{MESSAGES_BYTES_MAX, MESSAGES_MAX};
 use super::*;
+use crate::service::discuss::Discussion;
 use crate::service::tests::{add, caller, service, upstream};
 use crate::service::words::RouteTarget;
-use althing_chat::{Role, Tool, ToolCall};
+use althing_assembly::event::Ending;
+use althing_chat::{Delta, Role, Tool, ToolCall};
+use futures_util::StreamExt;
 
 fn request(model: &str, messages: Vec<Message>) -> CompleteRequest {
     CompleteRequest {
@@ -43,6 +46,30 @@ async fn an_answer_says_who_gave_it() {
 }
 
 #[tokio::test]
+async fn a_discussion_seats_who_was_added() {
+    let (service, upstream) = (service(&[]).await, upstream(&["m"]));
+    add(&service, "Box", "vllm", &upstream).await.unwrap();
+    let target = RouteTarget { provider_id: "box".into(), model_id: "m".into() };
+    service.set_route("fast", vec![target]).await.unwrap();
+    for models in [vec![], vec!["fast".to_string()], vec!["box:m".to_string()]] {
+        let wanted = Discussion {
+            question: "Why?".into(),
+            context: vec![],
+            method: althing_assembly::methods::ANSWER,
+            models: models.clone(),
+            rounds: None,
+            language: None,
+            max_cost_usd: None,
+        };
+        let before = upstream.count("m");
+        let held = service.discuss(wanted).await.unwrap();
+        assert!(!held.demo, "{models:?}");
+        assert_eq!(held.run.ending().await.unwrap(), Ending::Completed, "{models:?}");
+        assert_eq!(upstream.count("m"), before + 1, "{models:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_dead_target_is_passed_over() {
     let (service, upstream) = (service(&[]).await, upstream(&["err-503", "m"]));
     add(&service, "Box", "vllm", &upstream).await.unwrap();
@@ -52,6 +79,29 @@ async fn a_dead_target_is_passed_over() {
     let request = request("safe", vec![Message::user("Hello?")]);
     let done = service.complete(&caller(), request).await.unwrap();
     assert_eq!(done.answered_by, "box:m");
+}
+
+#[tokio::test]
+async fn every_call_is_counted_however_it_ends() {
+    let (service, upstream) = (service(&[]).await, upstream(&["gpt-5.1", "err-401", "stall"]));
+    add(&service, "Mine", "openai", &upstream).await.unwrap();
+    let ask = || Ask::new("", "Hello?");
+    let finished = service.voice("mine:gpt-5.1", None).unwrap();
+    Answer::collect(finished.speak(ask())).await.unwrap();
+    let failed = service.voice("mine:err-401", None).unwrap();
+    Answer::collect(failed.speak(ask())).await.unwrap_err();
+    let left = service.voice("mine:stall", None).unwrap();
+    let mut speaking = left.speak(ask());
+    while !matches!(speaking.next().await, Some(Ok(Delta::Text(_)))) {}
+    drop(speaking);
+    // Nobody listened, so nothing was sent.
+    drop(finished.speak(ask()));
+
+    let all = service.metrics.snapshot().await.unwrap();
+    assert_eq!((all.requests_total, all.requests_failed), (3, 1));
+    assert!(all.prompt_tokens_total > 0 && all.completion_tokens_total > 0, "{all:?}");
+    // What was not counted, or has no known price, costs nobody knows what.
+    assert!(all.cost_total.unwrap() > 0.0 && all.requests_unpriced == 2, "{all:?}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ async fn one_that_does_not_answer_is_checked_when_it_does() {
     let service = service(&[]).await;
     let upstream = Upstream::start(Options::default().mishap(|seen| {
         // The first request only: adding.
-        (seen.nth == 0).then_some("err-503")
+        (seen.nth == 1).then_some("err-503")
     }));
     let added = add(&service, "Mine", "vllm", &upstream).await.unwrap();
     let note = added.note.unwrap();
@@ -91,6 +91,8 @@ async fn what_cannot_be_added() {
     check(name("a\u{7}b"), "name: must not hold control characters").await;
     let odd = AddApiKey { provider_type: "nobody".into(), ..good() };
     check(odd, "provider_type: one of openai, anthropic").await;
+    let login = AddApiKey { provider_type: "copilot".into(), ..good() };
+    check(login, "custom, not 'copilot'").await;
     check(AddApiKey { api_key: None, ..good() }, "api_key: required for 'openai'").await;
     check(key(" "), "api_key: required").await;
     check(key(&"k".repeat(4_097)), "api_key: 1 to 4096 characters, not 4097").await;

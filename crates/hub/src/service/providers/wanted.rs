@@ -59,11 +59,14 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
     Ok(name.into())
 }
 
+/// The row called `name`, where a key opens it.
 fn row(name: &str) -> Result<&'static Provider> {
-    provider(name.trim()).ok_or_else(|| {
-        let names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
+    let takes_key = |row: &&Provider| !row.key_env.is_empty();
+    provider(name.trim()).filter(takes_key).ok_or_else(|| {
+        let names = PROVIDERS.iter().filter(takes_key).map(|row| row.name);
+        let names = names.collect::<Vec<_>>().join(", ");
         let wrong = one_line(name, SHOWN_CHARS_MAX);
-        Fault::invalid(format!("provider_type: one of {}, not '{wrong}'", names.join(", ")))
+        Fault::invalid(format!("provider_type: one of {names}, not '{wrong}'"))
     })
 }
 

@@ -31,7 +31,8 @@ async fn rules_are_checked() {
         assert!(fault.message.contains(part), "{fault}");
     };
     let invalid = Kind::InvalidParams;
-    check("fast", &["alias/deep"], invalid, "targets: 'fast' -> 'deep' -> 'fast' is a circle").await;
+    check("fast", &["alias/deep"], invalid, "targets: 'fast' -> 'deep' -> 'fast' is a circle")
+        .await;
     check("x", &["box/m", "box/n"], Kind::NotFound, "targets[1].model_id: 'n' is not").await;
     check("x", &["nobody/m"], Kind::NotFound, "targets[0].provider_id: no provider").await;
     check("x", &["alias/y"], Kind::NotFound, "targets[0].model_id: no alias 'y'").await;

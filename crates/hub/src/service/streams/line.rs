@@ -171,7 +171,7 @@ impl Line {
             Some(call) => format!("send the result of the call '{}'", call.id),
             None => "send a message".into(),
         };
-        Err(Fault::invalid(format!("stream_id: nothing is pending; {first} first")))
+        Err(Fault::invalid(format!("nothing is pending: {first} first")))
     }
 
     fn give(&self, max_chunks: usize) -> Option<Result<Received>> {

@@ -1,5 +1,5 @@
-//! One reply between the model and the client: deltas in, pieces out, never more than a little of it
-//! in memory. A value: whoever has it does the waiting.
+//! One reply between the model and the client: deltas in, pieces out, and only so many of them in
+//! between. A value: whoever has it does the waiting.
 
 use super::super::words::Received;
 use althing_chat::{Answer, Delta, Stop, ToolCall};

@@ -3,6 +3,7 @@
 mod bulk;
 mod limits;
 mod soak;
+mod whole;
 
 use super::*;
 use althing_chat::{Role, ToolCall};
@@ -130,11 +131,11 @@ async fn a_conversation() {
             0ms ["Hel"]
             50ms ["lo!"]
             50ms done Some(3)+Some(7)
-            50ms invalid_params: stream_id: nothing is pending; send a message first
+            50ms invalid_params: nothing is pending: send a message first
             50ms sent
             50ms ["Bye"]
             50ms done
-            50ms invalid_params: stream_id: nothing is pending; send a message first
+            50ms invalid_params: nothing is pending: send a message first
             asked s:Be brief u:Hi
             asked s:Be brief u:Hi a:Hello! u:Go
         "#]],
@@ -157,7 +158,7 @@ async fn waiting_has_an_end() {
             GET,
         ],
         expect![[r#"
-            0ms invalid_params: stream_id: nothing is pending; send a message first
+            0ms invalid_params: nothing is pending: send a message first
             0ms sent
             5000ms nothing
             5000ms nothing
@@ -236,11 +237,11 @@ async fn tools_are_answered_before_the_model_goes_on() {
             0ms call-1 add {"a":1}
             0ms call-2 sub {}
             0ms done
-            0ms invalid_params: stream_id: nothing is pending; send the result of the call 'call-1' first
+            0ms invalid_params: nothing is pending: send the result of the call 'call-1' first
             0ms invalid_params: message.role: tool, since the call 'call-1' is open
             0ms invalid_params: message.tool_call_id: no such call is open; open: call-1, call-2
             0ms sent
-            0ms invalid_params: stream_id: nothing is pending; send the result of the call 'call-1' first
+            0ms invalid_params: nothing is pending: send the result of the call 'call-1' first
             0ms invalid_params: message.tool_call_id: no such call is open; open: call-1
             0ms sent
             0ms call-1 mul {}
@@ -288,7 +289,7 @@ async fn a_failed_reply_is_told_once_and_forgotten() {
             0ms sent
             0ms ["half"]
             0ms rate_limited: slow down (after 7s)
-            0ms invalid_params: stream_id: nothing is pending; send a message first
+            0ms invalid_params: nothing is pending: send a message first
             0ms sent
             0ms ["cut"]
             0ms network: the answer broke off

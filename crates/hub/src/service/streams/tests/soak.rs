@@ -51,7 +51,7 @@ async fn client(streams: Arc<Streams>, number: u64, model: Arc<Counted>, sent: A
     let owner = format!("conn_{number}");
     let id = streams.create(&caller(&owner), format!("stream_{number}"), model).unwrap();
     let mut life = if dice.bool() { dice.u64(..MESSAGES * CHUNKS as u64) } else { u64::MAX };
-    let mut lane = (number % 3 == 0).then(|| {
+    let mut lane = number.is_multiple_of(3).then(|| {
         let fd = lane::open(&streams.line(&caller(&owner), &id).unwrap()).unwrap();
         let end = End::from(fd);
         end.set_nonblocking(true).unwrap();

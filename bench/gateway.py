@@ -1,0 +1,259 @@
+"""The HTTP face beside direct access, a bare reverse proxy, the LiteLLM proxy and the Portkey gateway.
+
+    cargo build --release -p althing -p althing-testkit
+    python3 bench/gateway.py [--seconds N] [--without litellm,portkey]
+
+All in one run, on loopback, with the testkit's upstream behind every one of them. LiteLLM is installed from
+PyPI into target/peers/litellm (as the tests do), Portkey from npm into target/peers/portkey-bench on first use.
+What counts are the ratios; absolute times mean little on a shared machine.
+"""
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / "target/release"
+KEY = "sk-bench-0123456789abcdef"
+START_SECONDS_MAX = 120
+BODY = {"model": "MODEL", "messages": [{"role": "user", "content": "Say something about the weather in one line."}]}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Gateway:
+    """Something that answers chat completions: its URL, model name, headers and process."""
+
+    def __init__(self, name, url, model, headers=(), child=None, start_ms=None):
+        self.name, self.url, self.model, self.headers = name, url, model, list(headers)
+        self.child, self.start_ms = child, start_ms
+
+    def body(self, **more):
+        return json.dumps({**BODY, "model": self.model, **more})
+
+    def load(self, connections, seconds, **more):
+        url = f"{self.url}/chat/completions"
+        command = [BIN / "load", url, str(connections), str(seconds), self.body(**more), *self.headers]
+        before = self.cpu()
+        report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        if report["failed"]:
+            raise SystemExit(f"{self.name}: {report['failed']} of {report['requests']} failed")
+        report["cpu_us"] = (self.cpu() - before) * 1e6 / max(report["requests"], 1)
+        return report
+
+    def tree(self):
+        """The process and everything below it."""
+        if not self.child:
+            return []
+        pids, found = [self.child.pid], []
+        while pids:
+            pid = pids.pop()
+            found.append(pid)
+            try:
+                for task in Path(f"/proc/{pid}/task").iterdir():
+                    pids += map(int, (task / "children").read_text().split())
+            except OSError:
+                pass
+        return found
+
+    def cpu(self):
+        ticks = 0
+        for pid in self.tree():
+            try:
+                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+                ticks += int(fields[11]) + int(fields[12])
+            except OSError:
+                pass
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def memory_mb(self, key):
+        kb = 0
+        for pid in self.tree():
+            try:
+                status = Path(f"/proc/{pid}/status").read_text()
+                kb += int(next(line for line in status.splitlines() if line.startswith(key)).split()[1])
+            except (OSError, StopIteration):
+                pass
+        return kb / 1024
+
+    def stop(self):
+        if self.child:
+            if self.child.stdin:
+                self.child.stdin.close()
+            self.child.terminate()
+            try:
+                self.child.wait(10)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+
+
+def printed_url(argv):
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return child, child.stdout.readline().strip()
+
+
+def start(name, argv, env, folder, url, model, headers):
+    """Starts a gateway and waits for its first good answer."""
+    began = time.perf_counter()
+    log = open(Path(folder) / f"{name}.log", "wb")
+    child = subprocess.Popen(argv, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    gateway = Gateway(name, url, model, headers, child)
+    request = urllib.request.Request(f"{url}/chat/completions", gateway.body().encode(), method="POST")
+    request.add_header("content-type", "application/json")
+    for header in headers:
+        request.add_header(*header.split(":", 1))
+    while time.perf_counter() - began < START_SECONDS_MAX:
+        if child.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(request, timeout=10).read()
+            gateway.start_ms = (time.perf_counter() - began) * 1e3
+            return gateway
+        except OSError:
+            time.sleep(0.002 if time.perf_counter() - began < 2 else 0.1)
+    gateway.stop()
+    raise SystemExit(f"{name} did not answer; see its log:\n{(Path(folder) / f'{name}.log').read_text()[-2000:]}")
+
+
+def althing(folder, upstream):
+    env = {
+        "HOME": folder,
+        "PATH": os.environ["PATH"],
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": f"{upstream}/v1",
+    }
+    for name in ["OLLAMA", "LMSTUDIO", "LLAMASWAP"]:
+        env[f"{name}_BASE_URL"] = "http://127.0.0.1:9"
+    token = subprocess.run([BIN / "althing", "token"], env=env, cwd=folder, check=True, capture_output=True, text=True)
+    port = free_port()
+    argv = [BIN / "althing", "serve", "--no-dbus", "--http", f"127.0.0.1:{port}"]
+    headers = [f"authorization:Bearer {token.stdout.strip()}"]
+    return start("althing", argv, env, folder, f"http://127.0.0.1:{port}/v1", "openai:fake-large", headers)
+
+
+def litellm(folder, upstream):
+    program = ROOT / "target/peers/litellm/bin/litellm"
+    if not program.is_file():
+        raise SystemExit("no LiteLLM; `cargo xtask peers` installs it, or say --without litellm")
+    config = Path(folder) / "litellm.yaml"
+    config.write_text(
+        "model_list:\n  - model_name: fake-large\n    litellm_params:\n"
+        f"      model: openai/fake-large\n      api_base: {upstream}/v1\n      api_key: {KEY}\n"
+        "litellm_settings:\n  telemetry: false\n"
+    )
+    port = free_port()
+    env = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": KEY, "LITELLM_LOG": "ERROR"}
+    argv = [program, "--config", config, "--host", "127.0.0.1", "--port", str(port)]
+    headers = [f"authorization:Bearer {KEY}"]
+    return start("LiteLLM", argv, env, folder, f"http://127.0.0.1:{port}/v1", "fake-large", headers)
+
+
+def portkey(folder, upstream):
+    home = ROOT / "target/peers/portkey-bench"
+    server = home / "node_modules/@portkey-ai/gateway/build/start-server.js"
+    if not server.is_file():
+        home.mkdir(parents=True, exist_ok=True)
+        install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", home, "@portkey-ai/gateway@1.15.2"]
+        subprocess.run(install, check=True)
+    port = free_port()
+    argv = ["node", server, "--headless", f"--port={port}"]
+    headers = [
+        f"authorization:Bearer {KEY}",
+        "x-portkey-provider:openai",
+        f"x-portkey-custom-host:{upstream}/v1",
+    ]
+    return start("Portkey", argv, {**os.environ, "TRUSTED_CUSTOM_HOSTS": "127.0.0.1,localhost"}, folder,
+                 f"http://127.0.0.1:{port}/v1", "fake-large", headers)
+
+
+def measure(gateway, seconds):
+    row = {"idle_mb": gateway.memory_mb("VmRSS:"), "start_ms": gateway.start_ms}
+    gateway.load(16, 0.5)
+    for connections in [1, 16, 64]:
+        report = gateway.load(connections, seconds)
+        row[f"c{connections}"] = report["per_second"]
+        if connections == 1:
+            row["p50"], row["p99"] = report["p50_us"], report["p99_us"]
+        if connections == 16:
+            row["cpu"] = report["cpu_us"]
+    for connections in [1, 16]:
+        report = gateway.load(connections, seconds, stream=True, max_tokens=1000)
+        row[f"s{connections}"] = report["pieces_per_second"]
+    row["peak_mb"] = gateway.memory_mb("VmHWM:")
+    return row
+
+
+def paced(gateway, seconds):
+    """With 10 ms between tokens: the first token and the longest gap."""
+    report = gateway.load(1, seconds, stream=True, max_tokens=30)
+    return report["first_p50_us"] / 1e3, report["gap_p50_us"] / 1e3
+
+
+def run_all(folder, upstream, wanted, work):
+    child, bare = printed_url([BIN / "bare_proxy", upstream])
+    makers = {"althing": althing, "litellm": litellm, "portkey": portkey}
+    yield work(Gateway("direct", f"{upstream}/v1", "fake-large", [f"authorization:Bearer {KEY}"]))
+    gateway = Gateway("bare proxy", f"{bare}/v1", "fake-large", [f"authorization:Bearer {KEY}"], child)
+    yield work(gateway)
+    gateway.stop()
+    for name in wanted:
+        gateway = makers[name](folder, upstream)
+        try:
+            yield work(gateway)
+        finally:
+            gateway.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--without", default="", help="comma-separated: litellm, portkey")
+    options = parser.parse_args()
+    wanted = [name for name in ["althing", "litellm", "portkey"] if name not in options.without.split(",")]
+    with tempfile.TemporaryDirectory() as folder:
+        fast, url = printed_url([BIN / "upstream"])
+        rows = list(run_all(folder, url, wanted, lambda it: (it.name, measure(it, options.seconds))))
+        Gateway("", "", "", child=fast).stop()
+        slow, url = printed_url([BIN / "upstream", "--delay-us", "10000"])
+        first = dict(run_all(folder, url, wanted, lambda it: (it.name, paced(it, options.seconds))))
+        Gateway("", "", "", child=slow).stop()
+    report(rows, first)
+
+
+def report(rows, first):
+    direct, bare = rows[0][1], rows[1][1]
+    print("requests per second, in brackets the ratio to direct access; p50 and p99 at one connection")
+    print(f"{'':<11}|{'c=1':>15} |{'c=16':>16} |{'c=64':>16} | added p50 us | added p99 us | cpu us/request")
+    for name, row in rows:
+        cells = [f"{row[c]:8.0f} ({row[c] / direct[c]:5.3f})" for c in ["c1", "c16", "c64"]]
+        added = (row["p50"] - direct["p50"], row["p99"] - direct["p99"])
+        print(f"{name:<11}|{cells[0]} | {cells[1]} | {cells[2]} | {added[0]:12.0f} | {added[1]:12.0f} | {row['cpu']:8.0f}")
+    print("\nstreams of 1000 chunks, chunks per second (ratio to direct); 10 ms per token; memory; start to first answer")
+    print(f"{'':<11}|{'c=1':>16} |{'c=16':>16} | first token ms | longest gap ms | idle MB | peak MB | start ms")
+    for name, row in rows:
+        cells = [f"{row[c]:8.0f} ({row[c] / direct[c]:5.3f})" for c in ["s1", "s16"]]
+        start_ms = f"{row['start_ms']:8.0f}" if row["start_ms"] else "       -"
+        print(
+            f"{name:<11}| {cells[0]} | {cells[1]} | {first[name][0]:14.1f} | {first[name][1]:14.1f} "
+            f"| {row['idle_mb']:7.1f} | {row['peak_mb']:7.1f} | {start_ms}"
+        )
+    ours = dict(rows).get("althing")
+    if ours:
+        ratio = (ours["p50"] - direct["p50"]) / (bare["p50"] - direct["p50"])
+        print(f"\nalthing: {ours['c16'] / direct['c16']:.2f} of direct at 16 connections; added p50 {ratio:.2f} times the")
+        print(f"bare proxy's; {ours['cpu']:.0f} us of processor time per request; first token {first['althing'][0] - first['direct'][0]:+.1f} ms")
+        print(f"against direct; {ours['s16'] / direct['s16']:.2f} of direct's chunks; first answer {ours['start_ms']:.0f} ms after start")
+
+
+main()

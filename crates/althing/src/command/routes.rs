@@ -1,0 +1,94 @@
+//! `routes`: names of one's own for models, with fallbacks.
+
+use super::reach::{Reach, ask_service};
+use super::{Desk, print};
+use crate::args::Routes;
+use crate::terminal::table::table;
+use althing_chat::Message;
+use althing_hub::service::words::{ALIAS, Caller, CompleteRequest, RouteTarget, TargetState};
+use althing_stdx::text::one_line;
+use althing_stdx::{Fault, Result};
+
+/// Enough for one word, also from a model that thinks first.
+const TEST_TOKENS: u32 = 256;
+/// Characters of a test's answer that are shown.
+const SAID_CHARS_MAX: usize = 120;
+
+pub async fn routes(action: Routes) -> Result<()> {
+    let desk = Desk::open();
+    let reach = desk.reach().await?;
+    match action {
+        Routes::Set { alias, targets } => {
+            let targets: Vec<RouteTarget> =
+                targets.iter().map(|it| target(it)).collect::<Result<_>>()?;
+            let count = targets.len();
+            ask_service!(reach, set_route(&alias, targets))?;
+            print(&match count {
+                0 => format!("{alias} is deleted.\n"),
+                1 => format!("{alias} has 1 target.\n"),
+                _ => format!("{alias} has {count} targets, tried in this order.\n"),
+            })
+        }
+        Routes::Show { alias, json } => {
+            let names = match alias {
+                Some(alias) => vec![alias],
+                None => ask_service!(reach, aliases())?,
+            };
+            let mut rows = Vec::new();
+            for name in names {
+                let targets = ask_service!(reach, route(&name))?;
+                rows.extend(targets.into_iter().map(|target| (name.clone(), target)));
+            }
+            print(&if json { rows.iter().map(line).collect() } else { shown(&rows) })
+        }
+        Routes::Test { alias } => {
+            let request = CompleteRequest {
+                model_id: alias,
+                messages: vec![Message::user("Answer with the one word: ready")],
+                tools: vec![],
+                max_tokens: Some(TEST_TOKENS),
+                temperature: None,
+            };
+            let caller = Caller { connection: "command line".into(), name: "althing".into() };
+            let done = match &reach {
+                Reach::There(client) => client.complete(request).await?,
+                Reach::Here(service) => service.complete(&caller, request).await?,
+            };
+            let said = one_line(&done.message.text, SAID_CHARS_MAX);
+            print(&format!("{} answered: {said}\n", done.answered_by))
+        }
+    }
+}
+
+/// `provider:model`, where the provider may be `alias`.
+fn target(text: &str) -> Result<RouteTarget> {
+    let parts =
+        text.split_once(':').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    let Some((provider, model)) = parts else {
+        let text = format!("target: want provider:model or {ALIAS}:NAME, not '{text}'");
+        return Err(Fault::invalid(text));
+    };
+    Ok(RouteTarget { provider_id: provider.into(), model_id: model.into() })
+}
+
+fn shown(rows: &[(String, TargetState)]) -> String {
+    if rows.is_empty() {
+        return "There are no routes. `althing routes set NAME provider:model …` makes one.\n"
+            .into();
+    }
+    let head = ["NAME", "TARGET", "STATE"].map(String::from).to_vec();
+    let rows = rows.iter().map(|(name, state)| {
+        let RouteTarget { provider_id, model_id } = &state.target;
+        let dead = state.dead.clone().map_or("ok".into(), |why| format!("skipped: {why}"));
+        vec![name.clone(), format!("{provider_id}:{model_id}"), dead]
+    });
+    table(&[head].into_iter().chain(rows).collect::<Vec<_>>())
+}
+
+fn line((name, state): &(String, TargetState)) -> String {
+    let RouteTarget { provider_id, model_id } = &state.target;
+    let line = serde_json::json!({
+        "alias": name, "provider_id": provider_id, "model_id": model_id, "dead": state.dead,
+    });
+    format!("{line}\n")
+}

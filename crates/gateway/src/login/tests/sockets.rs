@@ -1,0 +1,264 @@
+//! Logins by real sockets: what is sent, what comes back, and how tokens are renewed.
+
+use super::*;
+use crate::{Endpoint, Grant, Limits, provider};
+use althing_testkit::upstream::{Ending, Logins, Options, Upstream};
+use expect_test::{Expect, expect};
+use futures_util::future::{BoxFuture, join_all};
+
+/// Tokens kept in memory.
+#[derive(Default)]
+struct Shelf(Mutex<Option<Tokens>>);
+
+impl Keep for Shelf {
+    fn load(&self) -> BoxFuture<'_, Result<Option<Tokens>>> {
+        Box::pin(async { Ok(self.0.lock().unwrap().clone()) })
+    }
+
+    fn save<'a>(&'a self, tokens: &'a Tokens) -> BoxFuture<'a, Result<()>> {
+        *self.0.lock().unwrap() = Some(tokens.clone());
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn login(provider: &str, upstream: &Upstream) -> Login {
+    let url = upstream.url();
+    let mut flow = Flow::new(login_row(provider).unwrap());
+    let paths = match provider {
+        "copilot" => ["/login/device/code", "/login/oauth/access_token"],
+        _ => ["/api/v1/oauth2/device/code", "/api/v1/oauth2/token"],
+    };
+    flow.set("device_url", &format!("{url}{}", paths[0])).unwrap();
+    flow.set("token_url", &format!("{url}{}", paths[1])).unwrap();
+    if provider == "copilot" {
+        flow.set("exchange_url", &format!("{url}/copilot_internal/v2/token")).unwrap();
+    }
+    Gateway::new(Limits::default()).login(flow)
+}
+
+fn logins(logins: Logins) -> Options {
+    Options::default().logins(logins)
+}
+
+/// Fields and headers without those that say nothing or differ each time.
+fn shown<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let dull = ["host", "content-length", "accept", "x-request-id", "content-type", "user-agent"];
+    let all = all.filter(|(name, _)| !dull.contains(name) && !name.starts_with("code_"));
+    let mut lines: Vec<String> = all.map(|(name, value)| format!("  {name}: {value}\n")).collect();
+    lines.sort();
+    lines.concat()
+}
+
+/// The whole way by real sockets: what was asked, what came of it, and what every call carries.
+async fn by_sockets(provider_name: &str, want: Expect) {
+    let upstream = Upstream::start(logins(Logins { polls: 1, ..Logins::default() }));
+    let login = login(provider_name, &upstream);
+    let started = login.start().await.unwrap();
+    let tokens = login.finish(&started.device).await.unwrap();
+    let shelf = Arc::new(Shelf(Mutex::new(Some(tokens.clone()))));
+    let row = provider(provider_name).unwrap();
+    let endpoint = Endpoint {
+        id: "mine".into(),
+        provider: row,
+        base_url: row.base_url.into(),
+        key: None,
+        parallel: 1,
+        access: Some(login.session(shelf)),
+        headers: vec![],
+    };
+    let gateway = Gateway::new(Limits::default());
+    let models = gateway.list(&endpoint, Duration::from_secs(20)).await.unwrap();
+    let mut told = format!("{}\n", started.user_code);
+    for seen in upstream.requests() {
+        told += &format!("{}\n", seen.path);
+        let fields = seen.body.as_object().into_iter().flatten();
+        told += &shown(fields.map(|(name, value)| (name.as_str(), value.as_str().unwrap())));
+        let headers = seen.headers.iter();
+        told += &shown(headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap())));
+    }
+    let token = tokens.access.expose();
+    let refresh = tokens.refresh.as_ref().map(|it| it.expose());
+    told += &format!("{token} {refresh:?} {}\n", tokens.base_url.is_some());
+    told += &models.iter().map(|it| it.id.as_str()).collect::<Vec<_>>().join(" ");
+    let version = env!("CARGO_PKG_VERSION");
+    want.assert_eq(&told.replace(version, "VERSION"));
+    // What prints itself has no secret in it.
+    let printed = format!("{started:?} {tokens:?} {endpoint:?} {login:?}");
+    for secret in [token, started.device.code.expose(), refresh.unwrap()] {
+        assert!(!printed.contains(secret), "{printed}");
+    }
+    if let Some(verifier) = &started.device.verifier {
+        let first = &upstream.requests()[0].body;
+        assert_eq!(first["code_challenge"], challenge(verifier));
+        assert_eq!(first["code_challenge_method"], "S256");
+        assert_eq!(upstream.requests()[1].body["code_verifier"], verifier.expose());
+    }
+}
+
+#[tokio::test]
+async fn copilot_by_sockets() {
+    by_sockets(
+        "copilot",
+        expect![[r#"
+        WDJB-MJHT
+        /login/device/code
+          client_id: Iv1.b507a08c87ecfe98
+          scope: read:user
+          editor-plugin-version: althing/VERSION
+          editor-version: Althing/VERSION
+        /login/oauth/access_token
+          client_id: Iv1.b507a08c87ecfe98
+          device_code: device-1-0123456789abcdef
+          grant_type: urn:ietf:params:oauth:grant-type:device_code
+          editor-plugin-version: althing/VERSION
+          editor-version: Althing/VERSION
+        /login/oauth/access_token
+          client_id: Iv1.b507a08c87ecfe98
+          device_code: device-1-0123456789abcdef
+          grant_type: urn:ietf:params:oauth:grant-type:device_code
+          editor-plugin-version: althing/VERSION
+          editor-version: Althing/VERSION
+        /copilot_internal/v2/token
+          authorization: token gho_device-1-0123456789abcdef
+          editor-plugin-version: althing/VERSION
+          editor-version: Althing/VERSION
+        /models
+          authorization: Bearer tid=1;exp=1
+          copilot-integration-id: vscode-chat
+          editor-plugin-version: althing/VERSION
+          editor-version: Althing/VERSION
+          openai-intent: conversation-panel
+          x-github-api-version: 2025-04-01
+          x-initiator: user
+        tid=1;exp=1 Some("gho_device-1-0123456789abcdef") true
+        fake-large fake-small no-policy"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn dashscope_by_sockets() {
+    by_sockets(
+        "dashscope",
+        expect![[r#"
+        WDJB-MJHT
+        /api/v1/oauth2/device/code
+          client_id: f0304373b74a44d2b584a3fb70ca9e56
+          scope: openid profile email model.completion
+        /api/v1/oauth2/token
+          client_id: f0304373b74a44d2b584a3fb70ca9e56
+          device_code: device-1-0123456789abcdef
+          grant_type: urn:ietf:params:oauth:grant-type:device_code
+        /api/v1/oauth2/token
+          client_id: f0304373b74a44d2b584a3fb70ca9e56
+          device_code: device-1-0123456789abcdef
+          grant_type: urn:ietf:params:oauth:grant-type:device_code
+        /v1/models
+          authorization: Bearer qwen-first-2
+          x-dashscope-authtype: qwen-oauth
+          x-dashscope-cachecontrol: enable
+          x-dashscope-useragent: althing/VERSION
+        qwen-first-2 Some("qwen-refresh-0123456789") true
+        fake-large fake-small"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn logins_that_fail() {
+    for (ending, want) in [
+        (Ending::Denied, "the login at GitHub Copilot was declined"),
+        (Ending::Expired, "the login at GitHub Copilot was not confirmed in time"),
+        (Ending::Broken, "the login at GitHub Copilot failed: device_flow_disabled"),
+    ] {
+        let upstream = Upstream::start(logins(Logins { polls: 1, ending, ..Logins::default() }));
+        let login = login("copilot", &upstream);
+        let started = login.start().await.unwrap();
+        let fault = login.finish(&started.device).await.unwrap_err();
+        assert!(fault.message.starts_with(want), "{fault}");
+    }
+}
+
+/// Old tokens for new: twenty ask at once with what is kept. Says what they all got and how often
+/// the server was asked.
+async fn renewals(provider: &str, script: Logins, kept: Tokens, refused: bool) -> String {
+    let upstream = Upstream::start(logins(script));
+    let shelf = Arc::new(Shelf(Mutex::new(Some(kept.clone()))));
+    let session = login(provider, &upstream).session(shelf.clone());
+    let old = Grant { key: Some(kept.access.clone()), ..Grant::default() };
+    let asking = (0..20).map(|_| session.grant(refused.then_some(&old)));
+    let got = join_all(asking).await.into_iter().map(|grant| match grant {
+        Ok(grant) => grant.key.unwrap().expose().to_string(),
+        Err(fault) => format!("{:?}", fault.kind),
+    });
+    let mut got: Vec<String> = got.collect();
+    got.dedup();
+    let saved = shelf.0.lock().unwrap().clone().unwrap();
+    assert_eq!(saved.refresh, kept.refresh, "what it does not give again is kept");
+    format!("{} after {}", got.join(" and "), upstream.requests().len())
+}
+
+#[tokio::test]
+async fn tokens_are_renewed_once_in_time_and_when_refused() {
+    let tokens = |refresh: &str, left_ms: i64| Tokens {
+        access: Secret::new("old"),
+        refresh: Some(Secret::new(refresh)),
+        expires_at_ms: now_ms() + left_ms,
+        base_url: None,
+    };
+    let github = "gho_device-1";
+    let (long, short, dead) = (600_000, 20_000, -1);
+    let over = || Logins { over: true, ..Logins::default() };
+    let new = Logins::default;
+    for (provider, script, kept, refused, want) in [
+        ("copilot", new(), tokens(github, long), false, "old after 0"),
+        ("copilot", new(), tokens(github, short), false, "tid=1;exp=1 after 1"),
+        ("copilot", new(), tokens(github, long), true, "tid=1;exp=1 after 1"),
+        ("copilot", over(), tokens(github, dead), false, "BadKey after 20"),
+        ("dashscope", new(), tokens("r", long), false, "old after 0"),
+        ("dashscope", new(), tokens("r", short), false, "qwen-renewed-1 after 1"),
+        ("dashscope", new(), tokens("r", long), true, "qwen-renewed-1 after 1"),
+        ("dashscope", over(), tokens("r", dead), true, "BadKey after 20"),
+    ] {
+        let told = renewals(provider, script, kept, refused).await;
+        assert_eq!(told, want, "{provider} {refused}");
+    }
+    // A server in trouble does not take away what still works.
+    let shelf = Arc::new(Shelf(Mutex::new(Some(tokens("r", short)))));
+    let mut flow = Flow::new(login_row("dashscope").unwrap());
+    flow.set("token_url", "http://127.0.0.1:9/").unwrap();
+    let session = Gateway::new(Limits::default()).login(flow).session(shelf.clone());
+    assert_eq!(session.grant(None).await.unwrap().key, Some(Secret::new("old")));
+    *shelf.0.lock().unwrap() = None;
+    let gone = login("copilot", &Upstream::start(Options::default())).session(shelf);
+    assert_eq!(gone.grant(None).await.unwrap_err().kind, Kind::BadKey);
+}
+
+#[tokio::test]
+async fn a_refused_token_is_renewed_within_the_call() {
+    let refuses = |seen: &althing_testkit::upstream::Seen| {
+        (seen.header("authorization") == "Bearer stale").then_some("err-401")
+    };
+    let upstream = Upstream::start(Options::default().mishap(refuses));
+    let kept = Tokens {
+        access: Secret::new("stale"),
+        refresh: Some(Secret::new("gho_device-1")),
+        expires_at_ms: now_ms() + 600_000,
+        base_url: Some(upstream.url()),
+    };
+    let shelf = Arc::new(Shelf(Mutex::new(Some(kept))));
+    let endpoint = Endpoint {
+        id: "copilot".into(),
+        provider: provider("copilot").unwrap(),
+        base_url: "https://nowhere.invalid".into(),
+        key: None,
+        parallel: 1,
+        access: Some(login("copilot", &upstream).session(shelf.clone())),
+        headers: vec![],
+    };
+    let gateway = Gateway::new(Limits::default());
+    assert!(!gateway.list(&endpoint, Duration::from_secs(20)).await.unwrap().is_empty());
+    let paths: Vec<String> = upstream.requests().into_iter().map(|seen| seen.path).collect();
+    assert_eq!(paths, ["/models", "/copilot_internal/v2/token", "/models"]);
+    assert_eq!(shelf.0.lock().unwrap().as_ref().unwrap().access.expose(), "tid=1;exp=1");
+}

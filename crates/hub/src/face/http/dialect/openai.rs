@@ -1,0 +1,259 @@
+//! OpenAI's chat completions.
+
+use super::field::Field;
+use super::{Dialect, Echo, Head, Wanted, Writer, allowed, event};
+use crate::face::http::shape::Shape;
+use althing_chat::{Answer, Ask, Delta, Message, Stop, Tool, ToolCall, Usage};
+use althing_gateway::dialect::openai::OPENAI;
+use althing_stdx::{Fault, Result};
+use serde_json::{Value, json};
+
+pub(in super::super) static DIALECT: Dialect = Dialect {
+    path: "/chat/completions",
+    shape: Shape::OpenAi,
+    upstream: &OPENAI,
+    passes: |provider| provider.dialect.name == OPENAI.name,
+    headers: &[],
+    read,
+    writer: |head| Box::new(Chunks { head, begun: false, calls: 0, usage: None }),
+};
+
+fn read(body: &Value) -> Result<Wanted> {
+    let body = Field::body(body)?;
+    refuse_what_is_lost(&body)?;
+    let messages = body.get("messages").list()?.iter().map(message).collect::<Result<Vec<_>>>()?;
+    if messages.is_empty() {
+        return Err(body.get("messages").bad("at least one is needed"));
+    }
+    let max_tokens = body.get("max_completion_tokens").count()?;
+    let choice = body.get("tool_choice");
+    let ask = Ask {
+        messages,
+        tools: allowed(tools(&body)?, is_none(&choice)?),
+        max_tokens: max_tokens.or(body.get("max_tokens").count()?),
+        temperature: body.get("temperature").decimal()?,
+        effort: body.get("reasoning_effort").text()?.map(str::to_string),
+        stream: body.get("stream").flag()?,
+    };
+    let include_usage = body.get("stream_options").get("include_usage").flag()?;
+    Ok(Wanted { ask, echo: Echo { include_usage, ..Echo::default() } })
+}
+
+/// Fields that change what the answer is, where the model behind speaks another language.
+fn refuse_what_is_lost(body: &Field) -> Result<()> {
+    let field = |name: &str| body.get(name);
+    let n = field("n");
+    n.refuse_if(n.count()?.is_some_and(|it| it != 1), "this model gives one answer at a time")?;
+    let (stop, why) = (field("stop"), "this model cannot be told where to stop");
+    stop.refuse_if(
+        !stop.is_absent() && stop.value.as_array().is_none_or(|it| !it.is_empty()),
+        why,
+    )?;
+    let format = field("response_format").get("type");
+    format
+        .refuse_if(format.text()?.is_some_and(|it| it != "text"), "this model only writes text")?;
+    let logprobs = field("logprobs");
+    logprobs.refuse_if(logprobs.flag()?, "this model does not tell them")?;
+    let audio = field("audio");
+    audio.refuse_if(!audio.is_absent(), "this model only writes text")?;
+    let functions = field("functions");
+    functions.refuse_if(!functions.is_absent(), "this old form is not taken; `tools` is")
+}
+
+/// Whether the model may use no tool. Being made to use one cannot be carried.
+pub(super) fn is_none(choice: &Field) -> Result<bool> {
+    match choice.value.as_str() {
+        Some("none") => Ok(true),
+        Some("auto") => Ok(false),
+        None if choice.is_absent() => Ok(false),
+        _ => Err(choice.bad("this model takes `auto` or `none`")),
+    }
+}
+
+fn message(field: &Field) -> Result<Message> {
+    let content = field.get("content");
+    match field.get("role").wanted_text()? {
+        "system" | "developer" => Ok(Message::system(text(&content)?)),
+        "user" => Ok(Message::user(text(&content)?)),
+        "assistant" => {
+            let calls = field.get("tool_calls").list()?;
+            let calls = calls.iter().map(call).collect::<Result<_>>()?;
+            Ok(Message::calls(text(&content)?, calls))
+        }
+        "tool" => Ok(Message::tool(field.get("tool_call_id").wanted_text()?, text(&content)?)),
+        role => Err(field
+            .get("role")
+            .bad(format!("no '{role}'; there are system, developer, user, assistant and tool"))),
+    }
+}
+
+/// The words of a content, be it a text or parts, here and in the other form of a request.
+pub(super) fn text(content: &Field) -> Result<String> {
+    if content.is_absent() || content.value.is_string() {
+        return Ok(content.text()?.unwrap_or_default().into());
+    }
+    content.list()?.iter().map(part).collect()
+}
+
+fn part<'a>(part: &Field<'a>) -> Result<&'a str> {
+    match part.kind()? {
+        "text" | "input_text" | "output_text" => part.get("text").wanted_text(),
+        "refusal" => part.get("refusal").wanted_text(),
+        kind => Err(part.get("type").bad(format!("'{kind}' cannot be sent to this model"))),
+    }
+}
+
+fn call(field: &Field) -> Result<ToolCall> {
+    let function = field.get("function");
+    let arguments = function.get("arguments").text()?.unwrap_or_default();
+    Ok(ToolCall {
+        id: field.get("id").wanted_text()?.into(),
+        name: function.get("name").wanted_text()?.into(),
+        arguments: arguments.into(),
+    })
+}
+
+fn tools(body: &Field) -> Result<Vec<Tool>> {
+    let tool = |tool: &Field| match tool.kind()? {
+        "function" => function(&tool.get("function")),
+        kind => Err(tool.get("type").bad(format!("'{kind}' is not known to this model"))),
+    };
+    body.get("tools").list()?.iter().map(tool).collect()
+}
+
+/// A function's name, description and parameters.
+pub(super) fn function(function: &Field) -> Result<Tool> {
+    let parameters = function.get("parameters").object()?;
+    Ok(Tool {
+        name: function.get("name").wanted_text()?.into(),
+        description: function.get("description").text()?.unwrap_or_default().into(),
+        parameters: parameters.map_or_else(
+            || json!({ "type": "object", "properties": {} }),
+            |it| Value::Object(it.clone()),
+        ),
+    })
+}
+
+/// An answer in chunks.
+struct Chunks {
+    head: Head,
+    begun: bool,
+    calls: usize,
+    usage: Option<Usage>,
+}
+
+impl Chunks {
+    fn chunk(&mut self, out: &mut String, delta: Value, finish: Option<&str>) {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        let mut chunk = self.envelope("chat.completion.chunk", json!([choice]));
+        if self.head.echo.include_usage {
+            chunk["usage"] = Value::Null;
+        }
+        event(out, None, &chunk);
+    }
+
+    fn envelope(&self, object: &str, choices: Value) -> Value {
+        let Head { id, model, created, .. } = &self.head;
+        json!({
+            "id": format!("chatcmpl-{id}"),
+            "object": object,
+            "created": created,
+            "model": model,
+            "choices": choices,
+        })
+    }
+
+    fn begin(&mut self, out: &mut String) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.chunk(out, json!({ "role": "assistant", "content": "" }), None);
+        }
+    }
+
+    fn end(&mut self, out: &mut String, stop: &Stop) {
+        self.begin(out);
+        self.chunk(out, json!({}), Some(finish(stop)));
+        if self.head.echo.include_usage {
+            let mut last = self.envelope("chat.completion.chunk", json!([]));
+            last["usage"] = usage(&self.usage.unwrap_or_default());
+            event(out, None, &last);
+        }
+        out.push_str("data: [DONE]\n\n");
+    }
+}
+
+impl Writer for Chunks {
+    fn delta(&mut self, delta: Delta, out: &mut String) {
+        match delta {
+            Delta::Text(text) => {
+                self.begin(out);
+                self.chunk(out, json!({ "content": text }), None);
+            }
+            Delta::Reasoning(text) => {
+                self.begin(out);
+                self.chunk(out, json!({ "reasoning_content": text }), None);
+            }
+            Delta::ToolCall(call) => {
+                self.begin(out);
+                let call = tool_call(Some(self.calls), &call);
+                self.calls += 1;
+                self.chunk(out, json!({ "tool_calls": [call] }), None);
+            }
+            Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
+            Delta::Stop(stop) => self.end(out, &stop),
+            Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+        }
+    }
+
+    fn fault(&mut self, fault: &Fault, out: &mut String) {
+        event(out, None, &Shape::OpenAi.error(fault));
+    }
+
+    fn whole(&self, answer: &Answer) -> Value {
+        let calls: Vec<Value> = answer.tool_calls.iter().map(|it| tool_call(None, it)).collect();
+        // OpenAI says null where there are only calls.
+        let content = Some(&answer.text).filter(|text| !text.is_empty() || calls.is_empty());
+        let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
+        if !answer.reasoning.is_empty() {
+            message["reasoning_content"] = answer.reasoning.as_str().into();
+        }
+        if !calls.is_empty() {
+            message["tool_calls"] = calls.into();
+        }
+        let finish = finish(answer.stop.as_ref().unwrap_or(&Stop::End));
+        let choice =
+            json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": finish });
+        let mut whole = self.envelope("chat.completion", json!([choice]));
+        whole["usage"] = usage(&answer.usage.unwrap_or_default());
+        whole
+    }
+}
+
+fn tool_call(index: Option<usize>, call: &ToolCall) -> Value {
+    let function = json!({ "name": call.name, "arguments": call.arguments });
+    let mut value = json!({ "id": call.id, "type": "function", "function": function });
+    if let Some(index) = index {
+        value["index"] = index.into();
+    }
+    value
+}
+
+fn finish(stop: &Stop) -> &'static str {
+    match stop {
+        Stop::End | Stop::Other(_) => "stop",
+        Stop::Length => "length",
+        Stop::ToolCalls => "tool_calls",
+        Stop::Refused => "content_filter",
+    }
+}
+
+/// What nobody counted is 0: clients want numbers here.
+fn usage(usage: &Usage) -> Value {
+    let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+    json!({
+        "prompt_tokens": input,
+        "completion_tokens": output,
+        "total_tokens": input + output,
+        "prompt_tokens_details": { "cached_tokens": usage.cached.unwrap_or(0) },
+        "completion_tokens_details": { "reasoning_tokens": usage.reasoning.unwrap_or(0) },
+    })
+}

@@ -1,0 +1,4 @@
+//! Requests in, answers out, as data.
+
+mod reads;
+mod writes;

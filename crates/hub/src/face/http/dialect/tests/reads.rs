@@ -1,0 +1,302 @@
+//! What a body asks for, and which field is to blame where it cannot be had.
+
+use super::super::{Dialect, anthropic, openai, responses};
+use althing_chat::{Ask, Role};
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+/// An ask for people to read: one line per message, then what else is set.
+fn shown(ask: &Ask) -> String {
+    let mut out = String::new();
+    for message in &ask.messages {
+        let role = match message.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        };
+        let id = message.tool_call_id.as_ref().map_or(String::new(), |id| format!("({id})"));
+        out += &format!("{role}{id}: {:?}\n", message.text);
+        for call in &message.tool_calls {
+            out += &format!("  calls {} {}({})\n", call.id, call.name, call.arguments);
+        }
+    }
+    for tool in &ask.tools {
+        out += &format!("tool {} {:?} {}\n", tool.name, tool.description, tool.parameters);
+    }
+    let Ask { max_tokens, temperature, effort, stream, .. } = ask;
+    out + &format!("{max_tokens:?} {temperature:?} {effort:?} stream={stream}\n")
+}
+
+#[track_caller]
+fn check(dialect: &Dialect, body: Value, want: Expect) {
+    match (dialect.read)(&body) {
+        Ok(wanted) => want.assert_eq(&shown(&wanted.ask)),
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+#[track_caller]
+fn check_refused(dialect: &Dialect, cases: &[(Value, &str)]) {
+    for (body, field) in cases {
+        let fault = (dialect.read)(body).expect_err(&body.to_string());
+        assert_eq!(fault.message.split(": ").next(), Some(*field), "{body}: {fault}");
+    }
+}
+
+#[test]
+fn openai_with_everything() {
+    let body = json!({
+        "model": "m", "stream": true, "max_completion_tokens": 9, "temperature": 0.5,
+        "reasoning_effort": "low", "tool_choice": "auto", "n": 1, "stop": null, "top_p": 1,
+        "stream_options": { "include_usage": true }, "response_format": { "type": "text" },
+        "messages": [
+            { "role": "developer", "content": "d" },
+            { "role": "user", "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] },
+            { "role": "assistant", "content": null, "tool_calls": [
+                { "id": "c1", "type": "function", "function": { "name": "f", "arguments": "{\"x\":1}" } },
+            ] },
+            { "role": "tool", "tool_call_id": "c1", "content": "r" },
+        ],
+        "tools": [
+            { "type": "function", "function": { "name": "f", "description": "F.", "parameters": { "type": "object" } } },
+            { "type": "function", "function": { "name": "g" } },
+        ],
+    });
+    assert!((openai::DIALECT.read)(&body).unwrap().echo.include_usage);
+    check(
+        &openai::DIALECT,
+        body,
+        expect![[r#"
+        system: "d"
+        user: "ab"
+        assistant: ""
+          calls c1 f({"x":1})
+        tool(c1): "r"
+        tool f "F." {"type":"object"}
+        tool g "" {"type":"object","properties":{}}
+        Some(9) Some(0.5) Some("low") stream=true
+    "#]],
+    );
+}
+
+#[test]
+fn openai_names_the_field() {
+    let with = |field: &str, value: Value| {
+        let mut body = json!({ "messages": [{ "role": "user", "content": "x" }] });
+        body[field] = value;
+        body
+    };
+    let said = |message: Value| with("messages", json!([message]));
+    check_refused(
+        &openai::DIALECT,
+        &[
+            (json!([]), "the body must be a JSON object"),
+            (json!({}), "messages"),
+            (with("messages", json!("x")), "messages"),
+            (with("messages", json!([7])), "messages[0].role"),
+            (said(json!({ "role": "robot", "content": "x" })), "messages[0].role"),
+            (said(json!({ "role": "user", "content": 7 })), "messages[0].content"),
+            (
+                said(
+                    json!({ "role": "user", "content": [{ "type": "image_url", "image_url": {} }] }),
+                ),
+                "messages[0].content[0].type",
+            ),
+            (said(json!({ "role": "tool", "content": "x" })), "messages[0].tool_call_id"),
+            (
+                said(json!({ "role": "assistant", "tool_calls": [{ "id": "c", "function": {} }] })),
+                "messages[0].tool_calls[0].function.name",
+            ),
+            (with("n", json!(2)), "n"),
+            (with("stop", json!("x")), "stop"),
+            (with("stop", json!(["x"])), "stop"),
+            (with("response_format", json!({ "type": "json_object" })), "response_format.type"),
+            (with("logprobs", json!(true)), "logprobs"),
+            (with("audio", json!({})), "audio"),
+            (with("functions", json!([])), "functions"),
+            (with("max_tokens", json!(-1)), "max_tokens"),
+            (with("temperature", json!("hot")), "temperature"),
+            (with("stream", json!(1)), "stream"),
+            (with("tools", json!([{ "type": "web" }])), "tools[0].type"),
+            (with("tools", json!([{ "type": "function" }])), "tools[0].function.name"),
+            (with("tool_choice", json!("required")), "tool_choice"),
+        ],
+    );
+}
+
+#[test]
+fn tools_that_may_not_be_used_are_not_there() {
+    let tools = json!([{ "type": "function", "function": { "name": "f" } }]);
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    let body = json!({ "messages": messages, "tools": tools, "tool_choice": "none" });
+    check(
+        &openai::DIALECT,
+        body,
+        expect![[r#"
+        user: "x"
+        None None None stream=false
+    "#]],
+    );
+}
+
+#[test]
+fn anthropic_with_everything() {
+    let body = json!({
+        "model": "m", "max_tokens": 9, "temperature": 1, "stream": true,
+        "thinking": { "type": "enabled", "budget_tokens": 1000 },
+        "output_config": { "effort": "high" }, "metadata": { "user_id": "u" },
+        "context_management": { "edits": [] }, "stop_sequences": [],
+        "system": [
+            { "type": "text", "text": "s", "cache_control": { "type": "ephemeral" } },
+            { "type": "text", "text": "t" },
+        ],
+        "messages": [
+            { "role": "user", "content": "a" },
+            { "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "hm", "signature": "x" },
+                { "type": "text", "text": "b" },
+                { "type": "tool_use", "id": "t1", "name": "f", "input": { "x": 1 } },
+                { "type": "tool_use", "id": "t2", "name": "g", "input": {} },
+            ] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "t1", "content": [{ "type": "text", "text": "r" }] },
+                { "type": "tool_result", "tool_use_id": "t2", "is_error": true, "content": "no" },
+                { "type": "text", "text": "go on" },
+            ] },
+        ],
+        "tools": [
+            { "name": "f", "description": "F.", "input_schema": { "type": "object" } },
+            { "type": "web_search_20250305", "name": "web_search" },
+        ],
+    });
+    assert!((anthropic::DIALECT.read)(&body).unwrap().echo.thinking);
+    check(
+        &anthropic::DIALECT,
+        body,
+        expect![[r#"
+        system: "s\n\nt"
+        user: "a"
+        assistant: "b"
+          calls t1 f({"x":1})
+          calls t2 g({})
+        tool(t1): "r"
+        tool(t2): "Error: no"
+        user: "go on"
+        tool f "F." {"type":"object"}
+        Some(9) Some(1.0) Some("high") stream=true
+    "#]],
+    );
+}
+
+#[test]
+fn anthropic_names_the_field() {
+    let with = |field: &str, value: Value| {
+        let mut body = json!({ "messages": [{ "role": "user", "content": "x" }] });
+        body[field] = value;
+        body
+    };
+    let said = |content: Value| with("messages", json!([{ "role": "user", "content": content }]));
+    check_refused(
+        &anthropic::DIALECT,
+        &[
+            (json!({}), "messages"),
+            (json!({ "system": "s" }), "messages"),
+            (with("messages", json!([{ "role": "tool", "content": "x" }])), "messages[0].role"),
+            (said(json!([{ "type": "image", "source": {} }])), "messages[0].content[0].type"),
+            (
+                said(json!([{ "type": "tool_use", "id": "t", "name": "f", "input": {} }])),
+                "messages[0].content[0].type",
+            ),
+            (said(json!([{ "type": "tool_result" }])), "messages[0].content[0].tool_use_id"),
+            (said(json!([{ "text": "x" }])), "messages[0].content[0].type"),
+            (with("system", json!(7)), "system"),
+            (with("stop_sequences", json!(["x"])), "stop_sequences"),
+            (with("tools", json!([{ "name": "f" }])), "tools[0].input_schema"),
+            (with("tool_choice", json!({ "type": "any" })), "tool_choice.type"),
+            (with("max_tokens", json!("many")), "max_tokens"),
+        ],
+    );
+}
+
+#[test]
+fn responses_with_everything() {
+    let body = json!({
+        "model": "m", "instructions": "i", "stream": true, "store": false,
+        "reasoning": { "effort": "medium", "summary": "auto" }, "max_output_tokens": 9,
+        "include": ["reasoning.encrypted_content"], "prompt_cache_key": "k",
+        "text": { "verbosity": "low" }, "parallel_tool_calls": false, "tool_choice": "auto",
+        "input": [
+            { "type": "message", "role": "developer", "content": [{ "type": "input_text", "text": "d" }] },
+            { "role": "user", "content": "a" },
+            { "type": "reasoning", "summary": [], "encrypted_content": "x" },
+            { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "b" }] },
+            { "type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}" },
+            { "type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "+x" },
+            { "type": "function_call_output", "call_id": "c1", "output": "r" },
+            { "type": "custom_tool_call_output", "call_id": "c2", "output": [{ "type": "input_text", "text": "ok" }] },
+        ],
+        "tools": [
+            { "type": "function", "name": "f", "strict": false, "parameters": { "type": "object" } },
+            { "type": "custom", "name": "patch", "description": "P.", "format": { "type": "grammar", "syntax": "lark", "definition": "start: x" } },
+            { "type": "web_search" },
+        ],
+    });
+    let wanted = (responses::DIALECT.read)(&body).unwrap();
+    assert_eq!(wanted.echo.custom, ["patch"]);
+    assert_eq!(wanted.echo.fields["instructions"], "i");
+    check(
+        &responses::DIALECT,
+        body,
+        expect![[r#"
+        system: "i"
+        system: "d"
+        user: "a"
+        assistant: "b"
+          calls c1 f({})
+          calls c2 patch({"input":"+x"})
+        tool(c1): "r"
+        tool(c2): "ok"
+        tool f "" {"type":"object"}
+        tool patch "P.\n\nThe input follows this grammar:\nstart: x" {"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}
+        Some(9) None Some("medium") stream=true
+    "#]],
+    );
+    check(
+        &responses::DIALECT,
+        json!({ "input": "hello" }),
+        expect![[r#"
+        user: "hello"
+        None None None stream=false
+    "#]],
+    );
+}
+
+#[test]
+fn responses_names_the_field() {
+    let with = |field: &str, value: Value| {
+        let mut body = json!({ "input": "x" });
+        body[field] = value;
+        body
+    };
+    check_refused(
+        &responses::DIALECT,
+        &[
+            (json!({}), "input"),
+            (with("input", json!([])), "input"),
+            (with("input", json!([{ "type": "image_generation_call" }])), "input[0].type"),
+            (
+                with("input", json!([{ "role": "user", "content": [{ "type": "input_image" }] }])),
+                "input[0].content[0].type",
+            ),
+            (with("input", json!([{ "role": "robot", "content": "x" }])), "input[0].role"),
+            (with("input", json!([{ "type": "function_call" }])), "input[0].arguments"),
+            (with("previous_response_id", json!("resp_1")), "previous_response_id"),
+            (with("conversation", json!("conv_1")), "conversation"),
+            (with("background", json!(true)), "background"),
+            (with("text", json!({ "format": { "type": "json_schema" } })), "text.format.type"),
+            (with("tools", json!([{ "type": "function" }])), "tools[0].name"),
+            (with("tool_choice", json!({ "type": "function", "name": "f" })), "tool_choice"),
+        ],
+    );
+}

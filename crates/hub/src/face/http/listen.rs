@@ -1,0 +1,123 @@
+//! The listener: every connection is one task, from its first byte to its last.
+
+use super::router::App;
+use super::wire::Wire;
+use super::{Limits, Options};
+use crate::service::Service;
+use althing_stdx::{Fault, Kind, Result};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioTimer;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of a request's line and headers; more are a 431, and so are more than 100 headers, which
+/// is hyper's own limit.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// After a failed accept, which mostly means that there are no descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A face that listens. It goes on until the token given to [`serve`] is cancelled.
+pub struct Bound {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Bound {
+    /// Where it really listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until it has stopped and every connection is over.
+    pub async fn ended(self) {
+        // An error means that the task panicked, and that was already printed.
+        let _ = self.task.await;
+    }
+}
+
+/// Listens until `stop`; then takes no one more, finishes what is under way and cuts what takes
+/// longer than the grace.
+pub async fn serve(
+    service: Arc<Service>,
+    options: Options,
+    stop: CancellationToken,
+) -> Result<Bound> {
+    let asked = options.address;
+    if !asked.ip().is_loopback() {
+        return Err(Fault::invalid(format!(
+            "http: {asked} is not on this machine alone; 127.0.0.1 and [::1] can be listened on"
+        )));
+    }
+    let cannot =
+        |e: std::io::Error| Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"));
+    let listener = TcpListener::bind(asked).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    let limits = options.limits;
+    let app = Arc::new(App::new(service, options.token, address, limits));
+    let task = tokio::spawn(accept(listener, app, limits, stop));
+    Ok(Bound { address, task })
+}
+
+async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: CancellationToken) {
+    let room = Arc::new(Semaphore::new(limits.connections_max));
+    loop {
+        let next = async {
+            // Never closed, so never an error.
+            let place = room.clone().acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            next = next => next,
+        };
+        let Ok((socket, _)) = accepted else {
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let (app, stop) = (app.clone(), stop.clone());
+        tokio::spawn(async move {
+            converse(app, socket, limits, stop).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    // All places free again means that every connection is over; each keeps to its own grace.
+    let all = room.acquire_many(limits.connections_max as u32);
+    // One more stall, for a last write that the client does not take.
+    let _ = timeout(limits.grace + limits.stall, all).await;
+}
+
+async fn converse(app: Arc<App>, socket: TcpStream, limits: Limits, stop: CancellationToken) {
+    // Without it every stream starts 30 ms late. Where it cannot be set the client is gone.
+    if socket.set_nodelay(true).is_err() {
+        return;
+    }
+    // All faces share one bound; who comes on top of it is turned away.
+    let Ok(line) = app.service.connections.enter("http", "") else { return };
+    let line = Arc::new(line);
+    let closed = line.closed();
+    let answer = service_fn(move |request| app.clone().answer(line.clone(), request));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_header_size(HEAD_BYTES_MAX);
+    let mut talk = pin!(http.serve_connection(Wire::new(socket, limits.stall), answer));
+    tokio::select! {
+        // An error is the client's: it left, dawdled or does not speak HTTP.
+        _ = talk.as_mut() => return,
+        () = closed.cancelled() => return,
+        () = stop.cancelled() => {}
+    }
+    talk.as_mut().graceful_shutdown();
+    tokio::select! {
+        _ = timeout(limits.grace, talk) => {}
+        () = closed.cancelled() => {}
+    }
+}

@@ -1,0 +1,142 @@
+//! Requests that go through as they came, and what is counted of them.
+
+use super::dialect::{Dialect, anthropic, openai};
+use super::reply::{Reply, foreign, refusal};
+use super::shape::Shape;
+use crate::lineup::price_of;
+use crate::service::Service;
+use crate::service::metrics::Sample;
+use althing_chat::Usage;
+use althing_gateway::Target;
+use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing};
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use hyper::http::request::Parts;
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Sends a request on to the first of `targets` that answers, and its answer back.
+pub(super) async fn pass(
+    service: &Arc<Service>,
+    dialect: &'static Dialect,
+    parts: &Parts,
+    targets: Vec<Target>,
+    body: Bytes,
+    head: Head,
+    affinity: Option<u64>,
+) -> Reply {
+    let path = with_query(dialect.path, parts);
+    send(service, dialect, path, parts, targets, body, head, affinity).await
+}
+
+/// As `pass`, for the number of a prompt's tokens.
+pub(super) async fn count(
+    service: &Arc<Service>,
+    parts: &Parts,
+    targets: Vec<Target>,
+    body: Bytes,
+    head: Head,
+) -> Reply {
+    let path = with_query("/messages/count_tokens", parts);
+    send(service, &anthropic::DIALECT, path, parts, targets, body, head, None).await
+}
+
+/// As `pass`, for vectors.
+pub(super) async fn embed(
+    service: &Arc<Service>,
+    parts: &Parts,
+    targets: Vec<Target>,
+    body: Bytes,
+    head: Head,
+) -> Reply {
+    let path = with_query("/embeddings", parts);
+    send(service, &openai::DIALECT, path, parts, targets, body, head, None).await
+}
+
+/// A query means something to the provider.
+fn with_query(path: &'static str, parts: &Parts) -> Cow<'static, str> {
+    match parts.uri.query() {
+        Some(query) => format!("{path}?{query}").into(),
+        None => path.into(),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of a request, which nobody else puts together")]
+async fn send(
+    service: &Arc<Service>,
+    dialect: &'static Dialect,
+    path: Cow<'static, str>,
+    parts: &Parts,
+    targets: Vec<Target>,
+    body: Bytes,
+    head: Head,
+    affinity: Option<u64>,
+) -> Reply {
+    let header =
+        |name: &&'static str| Some((*name, parts.headers.get(*name)?.to_str().ok()?.into()));
+    let headers = dialect.headers.iter().filter_map(header).collect();
+    let request = PassRequest { dialect: dialect.upstream, path, body, head, headers };
+    let passed = match service.gateway.pass(&targets, request, affinity).await {
+        Ok(passed) => passed,
+        Err(declined) => return decline(service, dialect.shape, &targets, declined),
+    };
+    let (status, headers, target) = (passed.status, passed.headers, passed.target);
+    match passed.body {
+        Passing::Whole(bytes, usage) => {
+            service.metrics.record(sample(service, &target, false, usage));
+            foreign(status, &headers, Body::from(bytes))
+        }
+        Passing::Stream(mut stream) => {
+            let service = service.clone();
+            stream.on_end(move |ended| {
+                let failed = matches!(ended.how, How::Failed(_));
+                service.metrics.record(sample(&service, &target, failed, ended.usage));
+            });
+            let shape = dialect.shape;
+            let bytes = stream.map(move |item| {
+                Ok::<_, Infallible>(item.unwrap_or_else(|fault| break_off(shape, &fault)))
+            });
+            foreign(status, &headers, Body::from_stream(bytes))
+        }
+    }
+}
+
+/// The provider's own words where it said any; they are in the client's language.
+fn decline(service: &Service, shape: Shape, targets: &[Target], declined: Declined) -> Reply {
+    if let Some(target) = declined.target.as_ref().or(targets.first()) {
+        service.metrics.record(sample(service, target, true, None));
+    }
+    match declined.answer {
+        Some(answer) => foreign(answer.status, &answer.headers, Body::from(answer.body)),
+        None => refusal(shape, &declined.fault),
+    }
+}
+
+/// An error in the middle of a stream. The blank line ends whatever was cut.
+fn break_off(shape: Shape, fault: &althing_stdx::Fault) -> Bytes {
+    let name = match shape {
+        Shape::OpenAi => "",
+        Shape::Anthropic => "event: error\n",
+    };
+    format!("\n\n{name}data: {}\n\n", shape.error(fault)).into()
+}
+
+/// What one request at `target` came to.
+pub(super) fn sample(
+    service: &Service,
+    target: &Target,
+    failed: bool,
+    usage: Option<Usage>,
+) -> Sample {
+    let usage = usage.unwrap_or_default();
+    let price = price_of(&service.library.book().config.prices, target);
+    Sample {
+        provider: target.endpoint.id.clone(),
+        model: target.model.clone(),
+        failed,
+        usage,
+        cost_usd: price.and_then(|price| price.cost(&usage)),
+    }
+}

@@ -1,0 +1,60 @@
+//! Answers as HTTP has them.
+
+use super::shape::{Shape, status};
+use althing_gateway::pass::for_client;
+use althing_stdx::Fault;
+use axum::body::Body;
+use hyper::HeaderMap;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
+use serde_json::Value;
+
+pub(super) type Reply = Response<Body>;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
+
+/// A whole answer.
+pub(super) fn json(value: &Value) -> Reply {
+    of(StatusCode::OK, JSON, Body::from(value.to_string()))
+}
+
+/// Text of some type.
+pub(super) fn text(content_type: &'static str, text: String) -> Reply {
+    of(StatusCode::OK, HeaderValue::from_static(content_type), Body::from(text))
+}
+
+/// A stream of events.
+pub(super) fn events(body: Body) -> Reply {
+    let mut reply = of(StatusCode::OK, EVENTS, body);
+    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    reply
+}
+
+/// An error in the client's own words.
+pub(super) fn refusal(shape: Shape, fault: &Fault) -> Reply {
+    let status = StatusCode::from_u16(status(fault)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut reply = of(status, JSON, Body::from(shape.error(fault).to_string()));
+    if let Some(wait) = fault.retry_after {
+        let seconds = wait.as_millis().div_ceil(1000) as u64;
+        reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+        reply.headers_mut().insert("retry-after-ms", (wait.as_millis() as u64).into());
+    }
+    reply
+}
+
+/// An answer of somebody else as it came, with those of its headers that are for the client.
+pub(super) fn foreign(status: u16, headers: &HeaderMap, body: Body) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let for_client = headers.iter().filter(|(name, _)| for_client(name));
+    reply.headers_mut().extend(for_client.map(|(name, value)| (name.clone(), value.clone())));
+    reply
+}
+
+fn of(status: StatusCode, content_type: HeaderValue, body: Body) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_TYPE, content_type);
+    reply
+}

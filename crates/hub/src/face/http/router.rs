@@ -1,0 +1,120 @@
+//! Paths to functions, behind the guard.
+
+use super::dialect::{Dialect, anthropic, openai, responses};
+use super::guard::{admit, admit_token};
+use super::reply::{Reply, refusal, text};
+use super::shape::Shape;
+use super::{Limits, Token, embeddings, models, talk};
+use crate::service::Service;
+use crate::service::connections::Connection;
+use crate::service::metrics::prometheus;
+use althing_stdx::{Fault, Kind};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::routing::{MethodRouter, get, post};
+use hyper::HeaderMap;
+use hyper::body::Incoming;
+use hyper::header::USER_AGENT;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tower_service::Service as _;
+
+const HEALTH: &str = "/healthz";
+
+/// The face: what its handlers know, and the paths to them.
+pub(super) struct App {
+    pub service: Arc<Service>,
+    token: Token,
+    port: u16,
+    router: Router,
+}
+
+/// What the handlers know.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub service: Arc<Service>,
+    pub limits: Limits,
+}
+
+impl App {
+    pub(super) fn new(
+        service: Arc<Service>,
+        token: Token,
+        address: SocketAddr,
+        limits: Limits,
+    ) -> App {
+        let desk = Desk { service: service.clone(), limits };
+        App { service, token, port: address.port(), router: router(desk) }
+    }
+
+    /// Answers one request of the client on `line`.
+    pub(super) async fn answer(
+        self: Arc<App>,
+        line: Arc<Connection>,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Reply, Infallible> {
+        let (headers, path) = (request.headers(), request.uri().path());
+        let client = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
+        line.count(client);
+        let admitted = admit(headers, self.port).and_then(|()| match path {
+            HEALTH => Ok(()),
+            _ => admit_token(headers, &self.token),
+        });
+        match admitted {
+            Ok(()) => self.router.clone().call(request.map(Body::new)).await,
+            Err(denied) => Ok(refusal(shape(path, headers), &denied.fault(self.port))),
+        }
+    }
+}
+
+fn router(desk: Desk) -> Router {
+    Router::new()
+        .route("/v1/chat/completions", speaks(&openai::DIALECT))
+        .route("/v1/responses", speaks(&responses::DIALECT))
+        .route("/v1/messages", speaks(&anthropic::DIALECT))
+        .route("/v1/messages/count_tokens", post(talk::count_tokens))
+        .route("/v1/embeddings", post(embeddings::embed))
+        .route("/v1/models", get(models::list))
+        // A model's name may have slashes.
+        .route("/v1/models/{*id}", get(models::one))
+        .route(HEALTH, get(async || text("text/plain", "ok\n".into())))
+        .route("/metrics", get(metrics))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_method)
+        .with_state(desk)
+}
+
+fn speaks(dialect: &'static Dialect) -> MethodRouter<Desk> {
+    post(move |State(desk): State<Desk>, request: Request| async move {
+        talk::talk(desk, dialect, request).await
+    })
+}
+
+async fn metrics(State(desk): State<Desk>) -> Reply {
+    match desk.service.prometheus().await {
+        Ok(metrics) => text(prometheus::CONTENT_TYPE, metrics),
+        Err(fault) => refusal(Shape::OpenAi, &fault),
+    }
+}
+
+async fn unknown_path(request: Request) -> Reply {
+    let path = request.uri().path();
+    let fault = Fault::new(Kind::UnknownMethod, format!("there is nothing at {path}"));
+    refusal(shape(path, request.headers()), &fault)
+}
+
+async fn unknown_method(request: Request) -> Reply {
+    let (method, path) = (request.method(), request.uri().path());
+    let fault = Fault::invalid(format!("{path} does not take {method}")).status(405);
+    refusal(shape(path, request.headers()), &fault)
+}
+
+/// Whose words a client expects that has not said anything else yet.
+pub(super) fn shape(path: &str, headers: &HeaderMap) -> Shape {
+    match path.starts_with("/v1/messages") || headers.contains_key("anthropic-version") {
+        true => Shape::Anthropic,
+        false => Shape::OpenAi,
+    }
+}

@@ -1,0 +1,204 @@
+//! A request for words: passed on as it is where the model behind speaks the client's language,
+//! translated where it does not, discussed where the model is an assembly.
+
+use super::body;
+use super::dialect::{Dialect, Head, Writer, anthropic};
+use super::discussion;
+use super::pass;
+use super::peek::affinity;
+use super::reply::{Reply, events, json, refusal};
+use super::router::Desk;
+use crate::log::now_ms;
+use althing_chat::{Answer, Delta, Speaking, Usage};
+use althing_gateway::{Target, pass as through, split_effort};
+use althing_stdx::{Fault, Kind, Result};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use serde_json::Value;
+use std::convert::Infallible;
+
+/// What comes of a model or an assembly.
+pub(super) enum Piece {
+    Delta(Delta),
+    /// For whoever watches; no part of the answer. It also keeps the connection alive.
+    Comment(String),
+}
+
+/// What is said, as it is said. Dropping it ends the call.
+pub(super) type Pieces = BoxStream<'static, Result<Piece>>;
+
+/// Answers a request in `dialect`.
+pub(super) async fn talk(desk: Desk, dialect: &'static Dialect, request: Request) -> Reply {
+    match answer(desk, dialect, request).await {
+        Ok(reply) => reply,
+        Err(fault) => refusal(dialect.shape, &fault),
+    }
+}
+
+async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Result<Reply> {
+    let (parts, body) = request.into_parts();
+    let body = body::read(body, &desk.limits).await?;
+    let head = through::Head::scan(&body)?;
+    if let Some(method) = discussion::method(&head.model)? {
+        let wanted = (dialect.read)(&parse(&body)?)?;
+        let writer = (dialect.writer)(new_head(head.model, wanted.echo));
+        let pieces = discussion::hold(&desk.service, method, &wanted.ask).await?;
+        return reply(pieces, writer, head.stream).await;
+    }
+    let affinity = affinity(&parts.headers, &body);
+    let targets = targets(&desk, &head.model).await?;
+    if passes(dialect, &targets) {
+        return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
+    }
+    let wanted = (dialect.read)(&parse(&body)?)?;
+    let voice = desk.service.voice(&head.model, affinity)?;
+    let writer = (dialect.writer)(new_head(head.model, wanted.echo));
+    reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await
+}
+
+/// What a name means: from memory, and only where nobody knows it from the store and the providers.
+pub(super) async fn targets(desk: &Desk, model: &str) -> Result<Vec<Target>> {
+    match desk.service.targets(model) {
+        Err(fault) if fault.kind == Kind::UnknownModel => desk.service.find_targets(model).await,
+        found => found,
+    }
+}
+
+/// Whether every target takes the body as it is; one that does not would be left out otherwise.
+/// An effort behind the name has to be put into the request.
+pub(super) fn passes(dialect: &Dialect, targets: &[Target]) -> bool {
+    let takes = |target: &Target| {
+        (dialect.passes)(target.endpoint.provider) && split_effort(&target.model).1.is_none()
+    };
+    !targets.is_empty() && targets.iter().all(takes)
+}
+
+pub(super) fn parse(body: &[u8]) -> Result<Value> {
+    serde_json::from_slice(body).map_err(|e| Fault::invalid(format!("the body is no JSON: {e}")))
+}
+
+fn new_head(model: String, echo: super::dialect::Echo) -> Head {
+    let id = format!("{:032x}", fastrand::u128(..));
+    Head { id, model, created: now_ms() / 1000, echo }
+}
+
+fn spoken(speaking: Speaking) -> Pieces {
+    speaking.map(|delta| delta.map(Piece::Delta)).boxed()
+}
+
+/// The whole answer, or the beginning of a stream. Until something real comes an error still has a
+/// status of its own.
+pub(super) async fn reply(
+    mut pieces: Pieces,
+    writer: Box<dyn Writer>,
+    streams: bool,
+) -> Result<Reply> {
+    if !streams {
+        let answer = Answer::collect(without_comments(pieces)).await?;
+        return Ok(json(&writer.whole(&answer)));
+    }
+    let mut held = Vec::new();
+    loop {
+        let piece = pieces.next().await.unwrap_or_else(|| Err(broken()))?;
+        let is_real = is_real(&piece);
+        held.push(Ok(piece));
+        if is_real {
+            break;
+        }
+    }
+    let pieces = stream::iter(held).chain(pieces);
+    Ok(events(Body::from_stream(written(pieces, writer))))
+}
+
+fn without_comments(pieces: Pieces) -> Speaking {
+    let delta = |piece| async move {
+        match piece {
+            Ok(Piece::Delta(delta)) => Some(Ok(delta)),
+            Ok(Piece::Comment(_)) => None,
+            Err(fault) => Some(Err(fault)),
+        }
+    };
+    pieces.filter_map(delta).boxed()
+}
+
+fn is_real(piece: &Piece) -> bool {
+    !matches!(
+        piece,
+        Piece::Delta(Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Usage(_))
+    )
+}
+
+fn broken() -> Fault {
+    Fault::new(Kind::Network, "the answer broke off")
+}
+
+/// The bytes of a stream, one chunk per piece.
+fn written(
+    pieces: impl Stream<Item = Result<Piece>> + Send + 'static,
+    writer: Box<dyn Writer>,
+) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+    let state = Some((Box::pin(pieces), writer));
+    stream::unfold(state, |state| async {
+        let (mut pieces, mut writer) = state?;
+        let mut out = String::new();
+        while out.is_empty() {
+            match pieces.next().await {
+                Some(Ok(Piece::Comment(text))) => comment(&mut out, &text),
+                Some(Ok(Piece::Delta(delta))) => {
+                    let is_last = matches!(delta, Delta::Stop(_));
+                    writer.delta(delta, &mut out);
+                    if is_last {
+                        return Some((Ok(out.into()), None));
+                    }
+                }
+                Some(Err(fault)) => {
+                    writer.fault(&fault, &mut out);
+                    return Some((Ok(out.into()), None));
+                }
+                None => {
+                    writer.fault(&broken(), &mut out);
+                    return Some((Ok(out.into()), None));
+                }
+            }
+        }
+        Some((Ok(out.into()), Some((pieces, writer))))
+    })
+}
+
+/// A line that clients skip. Line ends in it would make it something else.
+fn comment(out: &mut String, text: &str) {
+    out.push_str(": ");
+    out.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    out.push_str("\n\n");
+}
+
+/// How long a prompt is: counted by Anthropic where the model is theirs, guessed where nobody
+/// counts. A header tells the two apart.
+pub(super) async fn count_tokens(State(desk): State<Desk>, request: Request) -> Reply {
+    match count(desk, request).await {
+        Ok(reply) => reply,
+        Err(fault) => refusal(anthropic::DIALECT.shape, &fault),
+    }
+}
+
+async fn count(desk: Desk, request: Request) -> Result<Reply> {
+    let (parts, body) = request.into_parts();
+    let body = body::read(body, &desk.limits).await?;
+    let head = through::Head::scan(&body)?;
+    if discussion::method(&head.model)?.is_none() {
+        let targets = targets(&desk, &head.model).await?;
+        if passes(&anthropic::DIALECT, &targets) {
+            let service = &desk.service;
+            return Ok(pass::count(service, &parts, targets, body, head).await);
+        }
+    }
+    let ask = (anthropic::DIALECT.read)(&parse(&body)?)?.ask;
+    let tools: usize = ask.tools.iter().map(|it| it.parameters.to_string().len()).sum();
+    let tokens = Usage::guess(ask.chars() + tools, None).input.unwrap_or(0);
+    let mut reply = json(&serde_json::json!({ "input_tokens": tokens }));
+    let mark = hyper::header::HeaderValue::from_static("estimate");
+    reply.headers_mut().insert("x-althing-tokens", mark);
+    Ok(reply)
+}

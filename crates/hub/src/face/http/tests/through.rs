@@ -1,0 +1,240 @@
+//! From a raw socket through the face to an upstream and back.
+
+use super::super::Limits;
+use super::kit::{Face, Line};
+use althing_testkit::{Options, Seen, Upstream};
+use serde_json::{Value, json};
+
+const KEY: &str = "sk-test-0123456789abcdef";
+
+/// A face with a provider of either language, both at `upstream`.
+async fn face(upstream: &Upstream) -> Face {
+    let (url, openai) = (upstream.url(), format!("{}/v1", upstream.url()));
+    let env = [
+        ("OPENAI_API_KEY", KEY),
+        ("OPENAI_BASE_URL", openai.as_str()),
+        ("ANTHROPIC_API_KEY", KEY),
+        ("ANTHROPIC_BASE_URL", url.as_str()),
+    ];
+    Face::with(Limits::default(), &env).await
+}
+
+fn upstream() -> Upstream {
+    Upstream::start(Options::default().text(|_| "Hello there.".into()))
+}
+
+const PATHS: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+
+/// A small request in the language of `path`.
+fn body(path: &str, model: &str, stream: bool) -> String {
+    let said = json!([{ "role": "user", "content": "Hi" }]);
+    let mut body = json!({ "model": model, "stream": stream });
+    match path {
+        "/v1/responses" => body["input"] = said,
+        _ => body["messages"] = said,
+    }
+    if path == "/v1/messages" {
+        body["max_tokens"] = 100.into();
+    }
+    body.to_string()
+}
+
+fn text(path: &str, answer: &Value) -> String {
+    let text = match path {
+        "/v1/chat/completions" => &answer["choices"][0]["message"]["content"],
+        "/v1/messages" => &answer["content"][0]["text"],
+        _ => &answer["output"][0]["content"][0]["text"],
+    };
+    text.as_str().unwrap_or_else(|| panic!("{answer}")).to_string()
+}
+
+#[tokio::test]
+async fn every_language_reaches_every_model() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    for path in PATHS {
+        for model in ["openai:fake-large", "anthropic:fake-large"] {
+            if (path, model) == ("/v1/responses", "openai:fake-large") {
+                // OpenAI has this path itself; the upstream of the tests does not.
+                continue;
+            }
+            let answer = face.ask("POST", path, &body(path, model, false)).await;
+            assert_eq!(answer.status, 200, "{path} {model}: {answer:?}");
+            assert_eq!(text(path, &answer.json()), "Hello there.", "{path} {model}");
+            let mut line = face.connect().await;
+            line.send(&streamed(&face, path, model)).await;
+            let got = line.rest().await;
+            assert!(got.starts_with("HTTP/1.1 200 OK"), "{path} {model}: {got}");
+            assert!(got.contains("text/event-stream"), "{got}");
+            let end = match path {
+                "/v1/chat/completions" => "data: [DONE]",
+                "/v1/messages" => "event: message_stop",
+                _ => "event: response.completed",
+            };
+            assert!(got.contains(end), "{path} {model}: {got}");
+        }
+    }
+}
+
+/// A request for a stream on a connection that closes after it.
+fn streamed(face: &Face, path: &str, model: &str) -> String {
+    face.request("POST", path, "connection: close\r\n", &body(path, model, true))
+}
+
+#[tokio::test]
+async fn the_same_language_passes_as_it_is() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let sent = r#"{ "messages": [{"role":"user","content":"Hi"}], "model" : "openai:fake-large", "odd": 1.50 }"#;
+    let answer = face.ask("POST", "/v1/chat/completions", sent).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let seen = upstream.requests();
+    let seen: Vec<&Seen> =
+        seen.iter().filter(|it| it.path.ends_with("/chat/completions")).collect();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].body["model"], "fake-large");
+    assert_eq!(seen[0].body["odd"].to_string(), "1.5");
+    assert_eq!(seen[0].header("authorization"), format!("Bearer {KEY}"));
+    let used = face.service.metrics.snapshot().await.unwrap();
+    assert_eq!((used.requests_total, used.requests_failed), (1, 0));
+    assert!(used.prompt_tokens_total > 0, "{used:?}");
+}
+
+#[tokio::test]
+async fn faults_keep_their_status_and_the_clients_shape() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    for path in PATHS {
+        for (model, status) in [
+            ("anthropic:err-429", 429),
+            ("anthropic:err-401", 401),
+            ("anthropic:err-400", 400),
+            ("nobody:nothing", 404),
+            ("althing/nothing", 404),
+        ] {
+            for stream in [false, true] {
+                let answer = face.ask("POST", path, &body(path, model, stream)).await;
+                if model == "anthropic:err-400" {
+                    assert!((400..600).contains(&answer.status), "{path} {model}: {answer:?}");
+                } else {
+                    assert_eq!(answer.status, status, "{path} {model}: {answer:?}");
+                }
+                assert!(answer.json()["error"]["message"].is_string(), "{answer:?}");
+                assert!(!answer.body.contains(KEY), "{answer:?}");
+                let is_anthropic = answer.json()["type"] == "error";
+                assert_eq!(is_anthropic, path == "/v1/messages", "{answer:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_ends_the_call() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let models = ["openai:hang", "openai:stall", "anthropic:hang", "anthropic:stall"];
+    let mut expected = 0;
+    for model in models {
+        for stream in [false, true] {
+            let mut line = face.connect().await;
+            let path = "/v1/chat/completions";
+            line.send(&face.request("POST", path, "", &body(path, model, stream))).await;
+            expected += 1;
+            upstream.wait_for(|seen| chats(seen) == expected).await;
+            drop(line);
+            upstream
+                .wait_for(|seen| seen.iter().filter(|it| it.aborted()).count() == expected)
+                .await;
+        }
+    }
+    assert_eq!(upstream.in_flight(), 0);
+}
+
+#[tokio::test]
+async fn closing_a_connection_ends_its_call() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let mut line: Line = face.connect().await;
+    let path = "/v1/messages";
+    line.send(&face.request("POST", path, "", &body(path, "openai:hang", true))).await;
+    upstream.wait_for(|seen| chats(seen) == 1).await;
+    let id = face.service.connections.list()[0].connection_id.clone();
+    face.service.connections.close(&id).unwrap();
+    assert_eq!(line.rest().await, "");
+    upstream.wait_for(|seen| seen.iter().any(Seen::aborted)).await;
+}
+
+fn chats(seen: &[Seen]) -> usize {
+    seen.iter().filter(|it| matches!(it.route, althing_testkit::upstream::Route::Chat(_))).count()
+}
+
+#[tokio::test]
+async fn models_are_listed_in_both_shapes() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let openai = face.ask("GET", "/v1/models", "").await.json();
+    let ids: Vec<&str> =
+        openai["data"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
+    for id in ["openai:fake-large", "anthropic:fake-large", "althing/standard"] {
+        assert!(ids.contains(&id), "{ids:?}");
+    }
+    assert!(!ids.contains(&"fake-large"), "two providers have it: {ids:?}");
+    let one = face.ask("GET", "/v1/models/althing/standard", "").await;
+    assert_eq!((one.status, one.json()["id"].as_str()), (200, Some("althing/standard")));
+    assert_eq!(face.ask("GET", "/v1/models/none", "").await.status, 404);
+    let mut line = face.connect().await;
+    let version = "anthropic-version: 2023-06-01\r\n";
+    line.send(&face.request("GET", "/v1/models", version, "")).await;
+    assert_eq!(line.answer().await.json()["has_more"], false);
+}
+
+#[tokio::test]
+async fn tokens_are_guessed_where_nobody_counts_and_it_is_said() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let body = body("/v1/messages", "openai:fake-large", false);
+    let answer = face.ask("POST", "/v1/messages/count_tokens", &body).await;
+    assert_eq!(answer.json(), json!({ "input_tokens": 1 }));
+    assert!(answer.head.contains("x-althing-tokens: estimate"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn metrics_are_for_whoever_has_the_token() {
+    let face = Face::start(Limits::default()).await;
+    let answer = face.ask("GET", "/metrics", "").await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.body.contains("althing_connections{face=\"http\"} 1"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_discussion_answers_as_a_model_does() {
+    let face = Face::start(Limits::default()).await;
+    for path in PATHS {
+        let answer = face.ask("POST", path, &body(path, "althing/standard", false)).await;
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        let text = text(path, &answer.json());
+        assert!(text.contains("scripted demo voices"), "{text}");
+        let mut line = face.connect().await;
+        line.send(&streamed(&face, path, "althing/standard")).await;
+        let got = line.rest().await;
+        assert!(got.contains("\n: phase 1 of "), "{got}");
+    }
+    let runs = face.service.store.runs(10).await.unwrap();
+    assert_eq!(runs.len(), 6, "every one is in the history");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_its_discussion_along() {
+    let upstream = Upstream::start(Options::default().mishap(|seen| match seen.route {
+        althing_testkit::upstream::Route::Chat(_) => Some("hang"),
+        _ => None,
+    }));
+    let face = face(&upstream).await;
+    let path = "/v1/chat/completions";
+    let mut line = face.connect().await;
+    line.send(&streamed(&face, path, "althing/standard")).await;
+    upstream.wait_for(|seen| chats(seen) > 0).await;
+    drop(line);
+    upstream.wait_for(|seen| seen.iter().any(Seen::aborted)).await;
+    assert_eq!(upstream.in_flight(), 0);
+}

@@ -1,0 +1,221 @@
+//! Logins end to end: the service, a loopback authorisation server, real sockets.
+
+use super::*;
+use crate::book::tests::world;
+use crate::config::Config;
+use crate::store::Store;
+use althing_testkit::upstream::{Ending, Logins as Script};
+use althing_testkit::{Options, Upstream};
+use std::path::Path;
+
+/// Everything secret that the upstream gives out begins with one of these.
+const SECRETS: [&str; 5] = ["device-", "gho_", "tid=", "qwen-first", "qwen-refresh"];
+
+fn upstream(script: Script) -> Upstream {
+    Upstream::start(Options::default().logins(script))
+}
+
+/// The service in `home`, whose logins lead to `upstream`.
+async fn service(home: &Path, upstream: &Upstream) -> Arc<Service> {
+    let url = upstream.url();
+    let vars = [
+        ("ALTHING_COPILOT_DEVICE_URL", format!("{url}/login/device/code")),
+        ("ALTHING_COPILOT_TOKEN_URL", format!("{url}/login/oauth/access_token")),
+        ("ALTHING_COPILOT_EXCHANGE_URL", format!("{url}/copilot_internal/v2/token")),
+        ("ALTHING_DASHSCOPE_DEVICE_URL", format!("{url}/api/v1/oauth2/device/code")),
+        ("ALTHING_DASHSCOPE_TOKEN_URL", format!("{url}/api/v1/oauth2/token")),
+        ("ALTHING_SECRETS", "file".into()),
+    ];
+    let vars: Vec<(&str, &str)> =
+        vars.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let world = world(home, &vars);
+    let mut config = Config::load(&world);
+    config.endpoints.clear();
+    let store = Store::open(&config.database()).unwrap();
+    let secrets = Secrets::open(&config.data_dir, &world);
+    let library = Library::new(world, Arc::new(config), store, secrets);
+    library.reload().await.unwrap();
+    Service::over(library).await.unwrap()
+}
+
+fn caller(connection: &str) -> Caller {
+    Caller { connection: connection.into(), name: "test".into() }
+}
+
+fn wanted(provider_type: &str) -> AddOAuth {
+    AddOAuth { name: "My login".into(), provider_type: provider_type.into() }
+}
+
+async fn start(service: &Service, provider_type: &str) -> (String, Challenge) {
+    let added = service.add_oauth(&caller("conn_1"), wanted(provider_type)).await.unwrap();
+    (added.0.provider_id, added.1)
+}
+
+/// Whether the provider called `id` is there, and enabled.
+async fn enabled(service: &Service, id: &str) -> Option<bool> {
+    let all = service.list_providers().await.unwrap();
+    all.iter().find(|it| it.provider_id == id).map(|it| it.enabled)
+}
+
+#[tokio::test]
+async fn from_the_code_to_the_models() {
+    for (provider_type, access) in [("copilot", "tid=1;exp=1"), ("dashscope", "qwen-first-3")] {
+        let home = tempfile::tempdir().unwrap();
+        let upstream = upstream(Script::default());
+        let service = service(home.path(), &upstream).await;
+        let mut changes = service.changes.listen();
+        let (id, challenge) = start(&service, provider_type).await;
+        assert_eq!(challenge.user_code, "WDJB-MJHT");
+        assert_eq!((challenge.expires_in, challenge.interval), (900, 1));
+        assert_eq!(enabled(&service, &id).await, Some(false));
+
+        // Another one learns that it is done, and nothing else; the one who began gets it once.
+        assert_eq!(service.complete_oauth(&caller("conn_2"), &id).await.unwrap(), None);
+        let credentials = service.complete_oauth(&caller("conn_1"), &id).await.unwrap().unwrap();
+        assert_eq!(credentials.access_token.expose(), access);
+        assert!(credentials.refresh_token.is_some() && credentials.resource_url.is_some());
+        assert!(credentials.expiry_date_ms > now_ms() as i64);
+        assert_eq!(service.complete_oauth(&caller("conn_1"), &id).await.unwrap(), None);
+        assert_eq!(enabled(&service, &id).await, Some(true));
+
+        let mut told = Vec::new();
+        while told.last() != Some(&Change::ModelsChanged(id.clone())) {
+            told.push(changes.recv().await.unwrap());
+        }
+        let of = |change: fn(String) -> Change| change(id.clone());
+        let want = [Change::ProviderAdded, Change::ProviderChanged, Change::ModelsChanged].map(of);
+        assert_eq!(told, want);
+        let models = service.models(Some(&id)).await.unwrap();
+        let models: Vec<&str> = models.iter().map(|it| it.model_id.as_str()).collect();
+        assert!(models.contains(&"fake-large"), "{models:?}");
+        assert!(!models.contains(&"hidden") && !models.contains(&"switched-off"), "{models:?}");
+
+        service.delete_provider(&id).await.unwrap();
+        let fault = service.complete_oauth(&caller("conn_1"), &id).await.unwrap_err();
+        assert_eq!(fault.kind, Kind::NotFound);
+        assert!(service.library.secrets().get(&login_id(&id)).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_fails_leaves_nothing() {
+    for (ending, want) in [
+        (Ending::Denied, "the login at GitHub Copilot was declined"),
+        (Ending::Expired, "the login at GitHub Copilot was not confirmed in time"),
+        (Ending::Broken, "the login at GitHub Copilot failed: device_flow_disabled"),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let upstream = upstream(Script { ending, ..Script::default() });
+        let service = service(home.path(), &upstream).await;
+        let (id, _) = start(&service, "copilot").await;
+        for connection in ["conn_1", "conn_2", "conn_1"] {
+            let ended = service.complete_oauth(&caller(connection), &id).await;
+            let fault = ended.unwrap_err();
+            assert!(fault.message.starts_with(want), "{fault}");
+            assert!(SECRETS.iter().all(|secret| !fault.message.contains(secret)), "{fault}");
+        }
+        assert_eq!(enabled(&service, &id).await, None);
+        assert!(service.library.secrets().get(&login_id(&id)).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn an_undecided_login_goes_on_after_a_restart() {
+    let home = tempfile::tempdir().unwrap();
+    let for_ever = upstream(Script { polls: usize::MAX, ..Script::default() });
+    let before = service(home.path(), &for_ever).await;
+    let (id, _) = start(&before, "copilot").await;
+    for_ever.wait_for(|seen| seen.len() > 2).await;
+    drop(before);
+    // As after a restart: the same folder, another process, and by now the person has agreed.
+    let agreed = upstream(Script { polls: 0, ..Script::default() });
+    let after = service(home.path(), &agreed).await;
+    after.resume_logins().await;
+    assert_eq!(after.complete_oauth(&caller("conn_1"), &id).await.unwrap(), None);
+    assert_eq!(enabled(&after, &id).await, Some(true));
+    let asked = &agreed.requests()[0];
+    assert_eq!(asked.body["device_code"], "device-1-0123456789abcdef", "the same login");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_decided_within_the_wait() {
+    let logins = Logins::default();
+    logins.begin("x", Some("conn_1".into()));
+    let waited = timeout(COMPLETE_WAIT, logins.waiting("x").unwrap()).await;
+    let fault = waited.unwrap_or_else(|_| Err(pending())).unwrap_err();
+    assert!(fault.message.starts_with("authorization_pending"), "{fault}");
+    assert_eq!(fault.kind, Kind::Busy);
+    assert!(COMPLETE_WAIT < Duration::from_secs(20) && START_WAIT < Duration::from_secs(20));
+}
+
+#[test]
+fn logins_have_a_limit() {
+    let logins = Logins::default();
+    for n in 0..16 {
+        logins.check_room().unwrap();
+        logins.begin(&format!("p{n}"), None);
+    }
+    assert_eq!(logins.check_room().unwrap_err().kind, Kind::Busy);
+    logins.end("p3", Ended::Done(None));
+    logins.check_room().unwrap();
+}
+
+#[tokio::test]
+async fn wrong_wishes_are_told_by_field() {
+    let home = tempfile::tempdir().unwrap();
+    let upstream = upstream(Script::default());
+    let service = service(home.path(), &upstream).await;
+    for (name, provider_type, want) in [
+        ("", "copilot", "name: 1 to 100 characters, not 0"),
+        ("x", "openai", "provider_type: one of copilot, dashscope, not 'openai'"),
+    ] {
+        let wanted = AddOAuth { name: name.into(), provider_type: provider_type.into() };
+        let fault = service.add_oauth(&caller("conn_1"), wanted).await.unwrap_err();
+        assert_eq!(fault.message, want);
+    }
+    let fault = service.complete_oauth(&caller("conn_1"), "nobody").await.unwrap_err();
+    assert_eq!(fault.message, "provider_id: no provider 'nobody'");
+    assert!(upstream.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_removed_provider_is_asked_for_no_more() {
+    let home = tempfile::tempdir().unwrap();
+    let upstream = upstream(Script { polls: usize::MAX, ..Script::default() });
+    let service = service(home.path(), &upstream).await;
+    let (id, _) = start(&service, "copilot").await;
+    service.delete_provider(&id).await.unwrap();
+    let fault = service.complete_oauth(&caller("conn_1"), &id).await.unwrap_err();
+    assert_eq!(fault.kind, Kind::NotFound, "{fault}");
+    assert_eq!(enabled(&service, &id).await, None);
+}
+
+#[tokio::test]
+async fn no_secret_lies_open_in_the_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let upstream = upstream(Script::default());
+    let service = service(home.path(), &upstream).await;
+    let mut ids = Vec::new();
+    for provider_type in ["copilot", "dashscope"] {
+        let (id, challenge) = start(&service, provider_type).await;
+        assert!(!format!("{challenge:?}").contains("device-"));
+        let credentials = service.complete_oauth(&caller("conn_1"), &id).await.unwrap();
+        let shown = format!("{credentials:?} {:?}", service.library.book());
+        assert!(SECRETS.iter().all(|secret| !shown.contains(secret)), "{shown}");
+        ids.push(id);
+    }
+    assert_eq!(ids.len(), 2);
+    let mut folders = vec![home.path().to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+                continue;
+            }
+            let text = String::from_utf8_lossy(&std::fs::read(&entry).unwrap()).into_owned();
+            for secret in SECRETS {
+                assert!(!text.contains(secret), "{secret} in {}", entry.display());
+            }
+        }
+    }
+}
