@@ -16,8 +16,9 @@ use std::time::Duration;
 
 /// What the models say; the dash takes three tokens.
 const LINE: &str = "Hello from a tiny local model — it always says this one line.";
-/// Half-seconds that a runner may take to come or to go; this only catches a hang.
-const POLLS_MAX: u32 = 120;
+/// How often a runner that comes or goes is looked for: a minute, to catch a hang.
+const POLLS_MAX: u32 = 600;
+const POLL: Duration = Duration::from_millis(100);
 
 /// A home with the runner on its path, and a service in it.
 struct Machine {
@@ -79,11 +80,15 @@ impl Machine {
         std::fs::read_dir(self.home.data().join("run")).map_or(0, Iterator::count)
     }
 
-    /// Nothing is left of any runner.
-    #[track_caller]
-    fn is_clean(&self) {
-        self.home.is_left();
-        assert_eq!(self.places(), 0, "a socket was left behind");
+    /// Nothing is left of any runner, at the latest in a moment.
+    async fn is_clean(&self) {
+        for _ in 0..POLLS_MAX {
+            if self.runners().is_empty() && self.places() == 0 {
+                return;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        panic!("left: {} sockets and {:#?}", self.places(), self.runners());
     }
 }
 
@@ -151,7 +156,7 @@ async fn a_model_in_a_file_speaks() {
     assert_eq!(complete(&service, &model, "And now?").await.unwrap().message.text, LINE);
 
     service.close().await.unwrap();
-    machine.is_clean();
+    machine.is_clean().await;
     let closed = complete(&service, &model, "Still there?").await.unwrap_err();
     assert_eq!(closed.message, "the service is closing");
 }
@@ -190,9 +195,9 @@ async fn what_is_no_model_is_refused() {
     let provider = add(&service, &file).await.unwrap();
     let fault = complete(&service, &format!("{provider}:broken"), "Hello?").await.unwrap_err();
     assert_eq!(fault.kind, Kind::Upstream, "{fault:?}");
-    let told = ["althing-llama cannot load broken.gguf: ", "missing tensor 'blk.2."];
+    let told = ["althing-llama cannot load broken.gguf: ", "'blk.2.attn_norm.weight'"];
     assert!(told.iter().all(|it| fault.message.contains(it)), "{fault}");
-    machine.is_clean();
+    machine.is_clean().await;
 }
 
 #[tokio::test]
@@ -227,7 +232,7 @@ async fn a_crash_is_an_error_of_one_request() {
     drop(speaking);
     complete(&service, &model, "My turn?").await.unwrap();
     drop((voice, service));
-    machine.is_clean();
+    machine.is_clean().await;
 }
 
 #[tokio::test]
@@ -236,13 +241,7 @@ async fn a_model_nobody_asks_is_put_away() {
     let (service, model) = machine.with(&machine.model("tiny", &[])).await;
     for _ in 0..2 {
         assert_eq!(complete(&service, &model, "Hello?").await.unwrap().message.text, LINE);
-        for _ in 0..POLLS_MAX {
-            if machine.runners().is_empty() && machine.places() == 0 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-        assert_eq!((machine.runners().len(), machine.places()), (0, 0));
+        machine.is_clean().await;
     }
     service.delete_provider(model.split(':').next().unwrap()).await.unwrap();
     assert_eq!(complete(&service, &model, "?").await.unwrap_err().kind, Kind::UnknownModel);
@@ -278,7 +277,7 @@ async fn the_server_of_llama_cpp_comes_first() {
     done(Command::new("kill").args(["-9", program]));
     assert_eq!(complete(&service, &model, "Hello?").await.unwrap().message.text, LINE);
     service.close().await.unwrap();
-    machine.is_clean();
+    machine.is_clean().await;
 }
 
 /// Whoever started it may be killed: the runner ends with its standard input.
@@ -293,7 +292,7 @@ fn a_runner_does_not_outlive_who_started_it() {
         if socket.exists() {
             break;
         }
-        really_wait(Duration::from_millis(500));
+        really_wait(POLL);
     }
     assert!(socket.exists());
     drop(runner.stdin.take());
