@@ -16,3 +16,4 @@ mod local;
 mod mcp;
 mod person;
 mod resume;
+mod sdk;

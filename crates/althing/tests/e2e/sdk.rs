@@ -1,0 +1,123 @@
+//! `althing serve` as the official SDKs and two agents see it.
+
+mod agents;
+
+use crate::harness::{Done, Home, peers, signal, unless_missing};
+use althing_testkit::{Options, Seen, Upstream};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+/// Lines of the greeting before the address has to be there.
+const GREETING_LINES_MAX: usize = 20;
+
+/// The service on a free port, ended with the test.
+pub struct Served {
+    child: Child,
+    /// Without `/v1`.
+    pub url: String,
+    pub token: String,
+}
+
+impl Served {
+    #[track_caller]
+    pub fn start(home: &Home) -> Served {
+        let mut child = home.spawn(&["serve", "--no-dbus", "--http", "127.0.0.1:0"]);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = lines.take(GREETING_LINES_MAX).find_map(|line| {
+            let line = line.unwrap();
+            let (_, rest) = line.split_once("http://")?;
+            Some(rest.split("/v1").next()?.to_string())
+        });
+        let url = format!("http://{}", address.expect("it says where it listens"));
+        let token = home.run(&["token"]).ends(0).out.trim().to_string();
+        Served { child, url, token }
+    }
+
+    /// Ends it as a service manager does.
+    #[track_caller]
+    pub fn stop(mut self) {
+        signal(&self.child, "TERM");
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Already gone is fine too.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An upstream that always says the same.
+pub fn upstream() -> Upstream {
+    Upstream::start(Options::default().text(|_| "Hello there.".into()))
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/sdk").join(name)
+}
+
+#[track_caller]
+fn check(upstream: &Upstream, drive: impl Fn(&Home, &Served) -> Command, says: &[&str]) {
+    let home = Home::with_all(upstream);
+    let served = Served::start(&home);
+    let done = Done::of(drive(&home, &served).output().unwrap());
+    done.ends(0);
+    for words in says {
+        done.says(&format!("{words}\n"));
+    }
+    served.stop();
+    home.is_left();
+}
+
+#[test]
+fn the_python_sdks() {
+    let python = peers().join("sdk/bin/python");
+    let python = python.is_file().then_some(python);
+    let Some(python) = unless_missing(python, "the Python SDKs") else { return };
+    let drive = |home: &Home, served: &Served| {
+        let mut drive = home.foreign(&python);
+        drive.arg(script("drive.py")).args([&served.url, &served.token]);
+        drive
+    };
+    check(&upstream(), drive, &[
+        "openai chat openai:fake-large",
+        "openai chat anthropic:fake-large",
+        "openai tools openai:fake-large",
+        "openai tools anthropic:fake-large",
+        "openai responses anthropic:fake-large",
+        "anthropic messages openai:fake-large",
+        "anthropic messages anthropic:fake-large",
+        "models",
+        "errors",
+        "50 at once",
+        "discussion",
+    ]);
+}
+
+#[test]
+fn the_node_sdks() {
+    let folder = peers().join("sdk");
+    let folder = folder.join("node_modules/openai").is_dir().then_some(folder);
+    let Some(folder) = unless_missing(folder, "the Node SDKs") else { return };
+    let upstream = upstream();
+    let drive = |home: &Home, served: &Served| {
+        let mut drive = home.foreign(Path::new("node"));
+        drive.arg(script("drive.mjs")).arg(&folder).args([&served.url, &served.token]);
+        drive
+    };
+    check(&upstream, drive, &[
+        "openai chat openai:fake-large",
+        "openai chat anthropic:fake-large",
+        "openai responses anthropic:fake-large",
+        "anthropic messages openai:fake-large",
+        "anthropic messages anthropic:fake-large",
+        "errors",
+        "50 at once",
+        "left",
+    ]);
+    upstream.wait_for_sync(|seen| seen.iter().any(|it| it.model == "stall" && Seen::aborted(it)));
+}
