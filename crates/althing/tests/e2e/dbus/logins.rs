@@ -7,8 +7,11 @@ use althing_testkit::upstream::{Ending, Logins};
 use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 
-/// A provider, the variables of its servers, and what its tokens begin with.
-const PROVIDERS: &[(&str, &[(&str, &str)], &str)] = &[
+/// Variables that name servers, and the paths they are given.
+type Servers = &'static [(&'static str, &'static str)];
+
+/// A provider, its servers, and what its tokens begin with.
+const PROVIDERS: &[(&str, Servers, &str)] = &[
     (
         "copilot",
         &[
