@@ -56,9 +56,8 @@ pub async fn serve(
             "http: {asked} is not on this machine alone; 127.0.0.1 and [::1] can be listened on"
         )));
     }
-    let cannot = |e: std::io::Error| {
-        Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"))
-    };
+    let cannot =
+        |e: std::io::Error| Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"));
     let listener = TcpListener::bind(asked).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let limits = options.limits;
@@ -108,9 +107,7 @@ async fn converse(app: Arc<App>, socket: TcpStream, limits: Limits, stop: Cancel
     let closed = line.closed();
     let answer = service_fn(move |request| app.clone().answer(line.clone(), request));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_header_size(HEAD_BYTES_MAX);
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_header_size(HEAD_BYTES_MAX);
     let mut talk = pin!(http.serve_connection(Wire::new(socket, limits.stall), answer));
     tokio::select! {
         // An error is the client's: it left, dawdled or does not speak HTTP.

@@ -83,8 +83,7 @@ fn create(data_dir: &Path, path: &Path) -> Result<Token> {
     let mut bytes = [0; TOKEN_BYTES];
     let random = SystemRandom::new().fill(&mut bytes);
     random.map_err(|_| Fault::internal("token: the system gives no random numbers"))?;
-    let draft =
-        Draft(data_dir.join(format!("{FILE}.{}.{}", std::process::id(), fastrand::u64(..))));
+    let draft = Draft(data_dir.join(format!("{FILE}.{:016x}", fastrand::u64(..))));
     let mut options = OpenOptions::new();
     let mut file =
         options.write(true).create_new(true).mode(0o600).open(&draft.0).map_err(cannot)?;
