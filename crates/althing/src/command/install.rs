@@ -112,13 +112,13 @@ mod tests {
         let world = World {
             env: [("XDG_CONFIG_HOME".to_string(), "/cfg".to_string())].into(),
             cwd: "/".into(),
-            home: "/home/ann".into(),
+            home: "/people/ann".into(),
         };
         let [(bus, activation), (unit, service)] =
             files(&world, Path::new("/opt/al thing")).unwrap();
         assert_eq!(
             bus,
-            Path::new("/home/ann/.local/share/dbus-1/services/org.althing.Capability1.service")
+            Path::new("/people/ann/.local/share/dbus-1/services/org.althing.Capability1.service")
         );
         assert!(activation.contains("\nExec=\"/opt/al thing\" serve\n"), "{activation}");
         assert!(activation.contains("\nSystemdService=althing.service\n"), "{activation}");

@@ -18,7 +18,7 @@ use althing_stdx::{Fault, Result};
 use futures_util::FutureExt;
 use pending::Pending;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -70,11 +70,17 @@ pub struct ModelUse {
 struct Inner {
     store: Store,
     clock: Clock,
-    pending: Arc<Mutex<Pending>>,
-    /// There is something to write, or enough of it.
-    wake: Notify,
+    queue: Arc<Queue>,
     /// Held while rows are on their way, so that nobody reads them twice or not at all.
     gate: tokio::sync::Mutex<()>,
+}
+
+/// What waits to be written.
+#[derive(Default)]
+struct Queue {
+    pending: Mutex<Pending>,
+    /// There is something to write, or enough of it.
+    wake: Notify,
 }
 
 impl Metrics {
@@ -84,18 +90,18 @@ impl Metrics {
 
     /// `clock` says what minute it is.
     pub fn with_clock(store: Store, clock: Clock) -> Metrics {
-        let (pending, wake, gate) = (Arc::default(), Notify::new(), Default::default());
-        let inner = Arc::new(Inner { store, clock, pending, wake, gate });
-        let task = tokio::spawn(keep_writing(inner.clone()));
+        let (queue, gate) = (Arc::<Queue>::default(), Default::default());
+        let inner = Arc::new(Inner { store, clock, queue: queue.clone(), gate });
+        let task = tokio::spawn(keep_writing(queue, Arc::downgrade(&inner)));
         Metrics { inner, task }
     }
 
     /// Never waits: counted in memory, written soon.
     pub fn record(&self, sample: Sample) {
         let minute = self.inner.now() / MINUTE_MS;
-        let rows = self.inner.pending().add(minute, sample);
+        let rows = self.inner.queue.pending().add(minute, sample);
         if rows == 1 || rows == FLUSH_ROWS {
-            self.inner.wake.notify_one();
+            self.inner.queue.wake.notify_one();
         }
     }
 
@@ -149,28 +155,46 @@ impl Drop for Metrics {
     fn drop(&mut self) {
         self.task.abort();
         if let Some(Ok(room)) = self.inner.store.room().now_or_never() {
-            let rows = self.inner.pending().take();
+            let rows = self.inner.queue.pending().take();
             // Nobody is left to be told.
             drop(room.add_minutes(rows, |_| ()));
         }
     }
 }
 
-/// Writes soon after there is something to write, and once a day makes days of old minutes.
-async fn keep_writing(inner: Arc<Inner>) {
+/// Writes soon after there is something to write, and once a day makes days of old minutes. Does
+/// not keep the store while it waits: its end belongs to its owner.
+async fn keep_writing(queue: Arc<Queue>, inner: Weak<Inner>) {
     let mut merged_before = 0;
     loop {
-        let before = (inner.now() / DAY_MS - MINUTES_DAYS) * DAY_MINUTES;
-        if before != merged_before && inner.merge(before).await.is_ok() {
+        let Some(open) = inner.upgrade() else { return };
+        let before = (open.now() / DAY_MS - MINUTES_DAYS) * DAY_MINUTES;
+        if before != merged_before && open.merge(before).await.is_ok() {
             merged_before = before;
         }
-        while inner.pending().is_empty() {
-            inner.wake.notified().await;
-        }
+        drop(open);
+        queue.has(1).await;
         // Either enough rows or enough time.
-        let _ = tokio::time::timeout(FLUSH_AFTER, inner.enough()).await;
-        if inner.flush().await.is_err() {
+        let _ = tokio::time::timeout(FLUSH_AFTER, queue.has(FLUSH_ROWS)).await;
+        let Some(open) = inner.upgrade() else { return };
+        let written = open.flush().await;
+        drop(open);
+        if written.is_err() {
             tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+}
+
+impl Queue {
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        // A panic elsewhere cannot leave a count half made.
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there are so many rows.
+    async fn has(&self, rows: usize) {
+        while self.pending().len() < rows {
+            self.wake.notified().await;
         }
     }
 }
@@ -180,29 +204,18 @@ impl Inner {
         i64::try_from((self.clock)()).unwrap_or(i64::MAX)
     }
 
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        // A panic elsewhere cannot leave a count half made.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn enough(&self) {
-        while self.pending().len() < FLUSH_ROWS {
-            self.wake.notified().await;
-        }
-    }
-
     async fn flush(&self) -> Result<()> {
         let _gate = self.gate.lock().await;
         let room = self.store.room().await?;
-        let rows = self.pending().take();
+        let rows = self.queue.pending().take();
         if rows.is_empty() {
             return Ok(());
         }
         // Told perhaps twice, put back once.
-        let (back, pending) = (Mutex::new(Some(rows.clone())), self.pending.clone());
+        let (back, queue) = (Mutex::new(Some(rows.clone())), self.queue.clone());
         let lost = move |_: &Fault| {
             let rows = back.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let mut pending = pending.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pending = queue.pending();
             rows.into_iter().flatten().for_each(|(key, tally)| pending.put(key, &tally));
         };
         room.add_minutes(rows, lost).wait().await
@@ -220,7 +233,7 @@ impl Inner {
         for span in self.store.used_by_time(first, end).await? {
             all.entry((span.key.minute, span.minutes)).or_default().add(&span.tally);
         }
-        for (key, tally) in self.pending().between(first, end) {
+        for (key, tally) in self.queue.pending().between(first, end) {
             all.entry((key.minute, 1)).or_default().add(tally);
         }
         Ok(all)
@@ -240,7 +253,7 @@ impl Inner {
         for span in self.store.used_by_model(first, end).await? {
             add(span.key, &span.tally);
         }
-        for (key, tally) in self.pending().between(first, end) {
+        for (key, tally) in self.queue.pending().between(first, end) {
             add(key.clone(), tally);
         }
         Ok(all.into_values().collect())

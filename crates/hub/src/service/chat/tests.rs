@@ -2,8 +2,10 @@
 
 use super::messages::{MESSAGES_BYTES_MAX, MESSAGES_MAX};
 use super::*;
+use crate::service::discuss::Discussion;
 use crate::service::tests::{add, caller, service, upstream};
 use crate::service::words::RouteTarget;
+use althing_assembly::event::Ending;
 use althing_chat::{Delta, Role, Tool, ToolCall};
 use futures_util::StreamExt;
 
@@ -41,6 +43,30 @@ async fn an_answer_says_who_gave_it() {
     assert_eq!(done.message.tool_calls[0].name, "look");
     let fault = service.complete(&caller(), request("m", vec![])).await.unwrap_err();
     assert_eq!(fault.message, "messages: 1 to 10000, not 0");
+}
+
+#[tokio::test]
+async fn a_discussion_seats_who_was_added() {
+    let (service, upstream) = (service(&[]).await, upstream(&["m"]));
+    add(&service, "Box", "vllm", &upstream).await.unwrap();
+    let target = RouteTarget { provider_id: "box".into(), model_id: "m".into() };
+    service.set_route("fast", vec![target]).await.unwrap();
+    for models in [vec![], vec!["fast".to_string()], vec!["box:m".to_string()]] {
+        let wanted = Discussion {
+            question: "Why?".into(),
+            context: vec![],
+            method: althing_assembly::methods::ANSWER,
+            models: models.clone(),
+            rounds: None,
+            language: None,
+            max_cost_usd: None,
+        };
+        let before = upstream.count("m");
+        let held = service.discuss(wanted).await.unwrap();
+        assert!(!held.demo, "{models:?}");
+        assert_eq!(held.run.ending().await.unwrap(), Ending::Completed, "{models:?}");
+        assert_eq!(upstream.count("m"), before + 1, "{models:?}");
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ pub(super) const MESSAGES_MAX: usize = 1000;
 /// Bytes of one conversation, its tools included; a message that does not fit is refused.
 pub(super) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Tools that can be offered at once; more are refused.
-pub(super) const TOOLS_MAX: usize = 128;
+pub(super) const TOOLS_MAX: usize = 256;
 
 /// One conversation.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 mod bulk;
 mod limits;
 mod soak;
+mod whole;
 
 use super::*;
 use althing_chat::{Role, ToolCall};

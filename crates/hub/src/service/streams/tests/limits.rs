@@ -211,7 +211,7 @@ async fn a_conversation_is_finite() {
     let tool = Tool { name: "f".into(), description: String::new(), parameters: json!({}) };
     let line = streams.line(&caller("a"), &id).unwrap();
     let got = sent(line.send(Message::user("u"), vec![tool; TOOLS_MAX + 1]));
-    assert_eq!(got, "invalid_params: tools: at most 128, not 129");
+    assert_eq!(got, "invalid_params: tools: at most 256, not 257");
 }
 
 #[tokio::test(start_paused = true)]
