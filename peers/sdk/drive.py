@@ -172,12 +172,6 @@ async def at_once(count):
     print(f"{2 * count} at once")
 
 
-def embeddings(client):
-    vectors = client.embeddings.create(model="ollama:fake-large", input=["a", "b"]).data
-    assert len(vectors) == 2 and isinstance(vectors[0].embedding[0], float), vectors
-    print("embeddings")
-
-
 def discussion(client):
     ask = [{"role": "user", "content": "Is rain wet?"}]
     stream = client.chat.completions.create(model="althing/standard", messages=ask, stream=True)
@@ -197,8 +191,6 @@ def main():
     models(one, other)
     errors()
     asyncio.run(at_once(25))
-    if "--embeddings" in sys.argv:
-        embeddings(one)
     discussion(one)
 
 

@@ -83,19 +83,23 @@ fn the_python_sdks() {
         drive.arg(script("drive.py")).args([&served.url, &served.token]);
         drive
     };
-    check(&upstream(), drive, &[
-        "openai chat openai:fake-large",
-        "openai chat anthropic:fake-large",
-        "openai tools openai:fake-large",
-        "openai tools anthropic:fake-large",
-        "openai responses anthropic:fake-large",
-        "anthropic messages openai:fake-large",
-        "anthropic messages anthropic:fake-large",
-        "models",
-        "errors",
-        "50 at once",
-        "discussion",
-    ]);
+    check(
+        &upstream(),
+        drive,
+        &[
+            "openai chat openai:fake-large",
+            "openai chat anthropic:fake-large",
+            "openai tools openai:fake-large",
+            "openai tools anthropic:fake-large",
+            "openai responses anthropic:fake-large",
+            "anthropic messages openai:fake-large",
+            "anthropic messages anthropic:fake-large",
+            "models",
+            "errors",
+            "50 at once",
+            "discussion",
+        ],
+    );
 }
 
 #[test]
@@ -109,15 +113,19 @@ fn the_node_sdks() {
         drive.arg(script("drive.mjs")).arg(&folder).args([&served.url, &served.token]);
         drive
     };
-    check(&upstream, drive, &[
-        "openai chat openai:fake-large",
-        "openai chat anthropic:fake-large",
-        "openai responses anthropic:fake-large",
-        "anthropic messages openai:fake-large",
-        "anthropic messages anthropic:fake-large",
-        "errors",
-        "50 at once",
-        "left",
-    ]);
+    check(
+        &upstream,
+        drive,
+        &[
+            "openai chat openai:fake-large",
+            "openai chat anthropic:fake-large",
+            "openai responses anthropic:fake-large",
+            "anthropic messages openai:fake-large",
+            "anthropic messages anthropic:fake-large",
+            "errors",
+            "50 at once",
+            "left",
+        ],
+    );
     upstream.wait_for_sync(|seen| seen.iter().any(|it| it.model == "stall" && Seen::aborted(it)));
 }

@@ -39,6 +39,8 @@ pub(super) fn status(fault: &Fault) -> u16 {
     match (fault.kind, fault.status) {
         (Kind::BadKey, Some(403)) => 403,
         (Kind::InvalidParams, Some(status @ (405 | 408 | 413))) => status,
+        // The provider finds fault with the request, which will not be better another time.
+        (Kind::Upstream, Some(status @ 400..=499)) => status,
         // Clients look for it there, and shorten the conversation.
         (Kind::ContextTooLong, _) => 400,
         _ => fault.kind.codes().http,
@@ -114,6 +116,9 @@ mod tests {
         let bad = "invalid_request_error";
         check(Fault::invalid("n: 1"), (400, bad, "invalid_params", bad));
         check(Fault::invalid("big").status(413), (413, bad, "invalid_params", "request_too_large"));
+        let upstream = Fault::new(Kind::Upstream, "why");
+        check(upstream.clone().status(400), (400, bad, "upstream", bad));
+        check(upstream.status(500), (502, "server_error", "upstream", "api_error"));
         let kinds = [
             (
                 Kind::BadKey,
