@@ -77,18 +77,34 @@ pub struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// Scans a message. It is an error if it is no msgpack map or not of this protocol.
     pub fn scan(bytes: &'a [u8]) -> Result<Envelope<'a>, Malformed> {
+        Envelope::scan_all(bytes).map_err(|(why, _)| why)
+    }
+
+    /// As [`Envelope::scan`], and with an error what was readable before it, if that is of this
+    /// protocol: whoever sent a value that we cannot read may be told so.
+    pub(crate) fn scan_all(bytes: &'a [u8]) -> Result<Envelope<'a>, (Malformed, Option<Self>)> {
+        let (mut envelope, mut app) = (Envelope::default(), None);
+        let scanned = envelope.fill(bytes, &mut app);
+        envelope.id = envelope.id.filter(|id| msgpack::text(id) != Some(""));
+        match (scanned, app) {
+            (Ok(()), Some(APP)) => Ok(envelope),
+            (Ok(()), _) => Err((Malformed("not of this protocol"), None)),
+            (Err(why), Some(APP)) => Err((why, Some(envelope))),
+            (Err(why), _) => Err((why, None)),
+        }
+    }
+
+    fn fill(&mut self, bytes: &'a [u8], app: &mut Option<&'a str>) -> Result<(), Malformed> {
         let mut reader = Reader::new(bytes);
         let Token::Map(pairs) = reader.token()? else { return Err(Malformed("not a map")) };
-        let mut envelope = Envelope::default();
-        let mut app = None;
         for _ in 0..pairs {
             let key = reader.skip()?;
             let value = Some(reader.skip()?).filter(|it| **it != [msgpack::NIL]);
             match msgpack::text(key) {
-                Some("app") => app = value.and_then(msgpack::text),
-                Some("type") => envelope.kind = value.and_then(kind),
+                Some("app") => *app = value.and_then(msgpack::text),
+                Some("type") => self.kind = value.and_then(kind),
                 Some(name) => {
-                    if let Some(field) = envelope.field(name) {
+                    if let Some(field) = self.field(name) {
                         *field = value;
                     }
                 }
@@ -96,12 +112,7 @@ impl<'a> Envelope<'a> {
                 None => {}
             }
         }
-        envelope.id = envelope.id.filter(|id| msgpack::text(id) != Some(""));
-        match (app, reader.is_empty()) {
-            (Some(APP), true) => Ok(envelope),
-            (Some(APP), false) => Err(Malformed("bytes after the message")),
-            _ => Err(Malformed("not of this protocol")),
-        }
+        if reader.is_empty() { Ok(()) } else { Err(Malformed("bytes after the message")) }
     }
 
     fn field(&mut self, name: &str) -> Option<&mut Option<&'a [u8]>> {

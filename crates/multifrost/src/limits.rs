@@ -36,3 +36,5 @@ pub(crate) const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) const PARENT_MAX: Duration = Duration::from_secs(30);
 /// How long a closing connection may take to send the rest; then the rest is lost.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
+/// How long an answer waits for a parent that does not read; then its connection ends.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(600);
