@@ -30,6 +30,7 @@ const PEERS: &[(&str, &[Part])] = &[
     ("quorum", &[Part::Python(UNPACKED), Part::Node]),
     ("mcp", &[Part::Python(&[])]),
     ("dbus", &[Part::Python(&[])]),
+    ("frost", &[Part::Python(&[]), Part::Node]),
 ];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.

@@ -1,7 +1,6 @@
 //! Functions in other languages: parent and child of the protocol `comlink_ipc_v4` ("Multifrost
 //! 4"), which is msgpack over ZeroMQ.
 #![warn(missing_docs)]
-#![allow(dead_code)]
 
 pub mod child;
 pub mod envelope;
@@ -9,6 +8,8 @@ mod error;
 mod id;
 pub mod limits;
 mod msgpack;
+pub mod parent;
+pub mod process;
 pub mod registry;
 mod socket;
 pub mod value;
@@ -18,4 +19,6 @@ pub mod zmtp;
 pub use child::Child;
 pub use error::{Error, Exit};
 pub use msgpack::Malformed;
+pub use parent::Parent;
+pub use process::Program;
 pub use value::Value;

@@ -14,7 +14,7 @@ use std::thread;
 use crate::limits::CONNECTIONS_MAX;
 use crate::zmtp::Role;
 pub(crate) use inbox::Inbox;
-pub(crate) use link::{Link, SendError};
+pub(crate) use link::Link;
 
 /// The only address where nothing else is said: a worker is nobody else's business.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

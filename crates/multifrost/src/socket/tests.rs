@@ -2,6 +2,7 @@ use std::io::{Read, Write};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use super::link::SendError;
 use super::*;
 use crate::envelope::{Draft, Id, Kind, Packet};
 use crate::limits::QUEUE_BYTES_MAX;
