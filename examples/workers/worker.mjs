@@ -4,7 +4,9 @@
 // .multifrost/services.json and waits to be found.
 
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync, writeSync } from "node:fs";
+import {
+  existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync, unlinkSync, writeFileSync, writeSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -13,6 +15,7 @@ import { Router } from "zeromq";
 
 const APP = "comlink_ipc_v4";
 const ORPHAN_POLL_MS = 500;
+const STALE_MS = 10_000;
 const { pack, unpack } = bound(new Packr({ useRecords: false, int64AsType: "auto", mapsAsObjects: true }));
 
 function bound(packr) {
@@ -98,27 +101,39 @@ async function take([sender, , payload], namespace) {
   return message.type !== "shutdown";
 }
 
-// Changes the registry under the lock of this language's library, which is a folder.
-async function change(edit) {
-  const folder = join(homedir(), ".multifrost");
-  mkdirSync(folder, { recursive: true });
-  const [file, lock] = [join(folder, "services.json"), join(folder, "services.json.lock")];
+// Makes what must not be there yet, and breaks what its maker died with.
+async function acquire(path, make, remove) {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      mkdirSync(lock);
-      break;
+      return make(path);
     } catch (error) {
-      if (attempt > 1000) throw error;
+      if (error.code !== "EEXIST" || attempt > 1000) throw error;
+      const touched = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (Date.now() - touched > STALE_MS) remove(path);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
+}
+
+// Changes the registry under the locks of all libraries: Python, Go and Rust make a file,
+// JavaScript a folder.
+async function change(edit) {
+  const folder = join(homedir(), ".multifrost");
+  mkdirSync(folder, { recursive: true });
+  const [file, lock] = [join(folder, "services.json"), join(folder, "services.lock")];
+  await acquire(lock, (path) => writeFileSync(path, String(process.pid), { flag: "wx" }), unlinkSync);
   try {
-    const entries = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
-    edit(entries);
-    writeFileSync(`${file}.${process.pid}`, JSON.stringify(entries));
-    renameSync(`${file}.${process.pid}`, file);
+    await acquire(`${file}.lock`, (path) => mkdirSync(path), rmdirSync);
+    try {
+      const entries = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+      edit(entries);
+      writeFileSync(`${file}.${process.pid}`, JSON.stringify(entries));
+      renameSync(`${file}.${process.pid}`, file);
+    } finally {
+      rmdirSync(`${file}.lock`);
+    }
   } finally {
-    rmdirSync(lock);
+    unlinkSync(lock);
   }
 }
 

@@ -155,27 +155,42 @@ class Worker:
             self.socket.send_multipart([caller, b"", packed])
 
 
-@contextlib.contextmanager
-def locked():
-    """The registry as a map that is written back, under services.lock."""
-    folder = Path.home() / ".multifrost"
-    folder.mkdir(parents=True, exist_ok=True)
-    lock, file = folder / "services.lock", folder / "services.json"
+STALE_S = 10
+
+
+def take(path, make, remove):
+    """Makes what must not be there yet, and breaks what its maker died with."""
     deadline = time.time() + 20
     while True:
         try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
+            return make(path)
         except FileExistsError:
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > STALE_S:
+                    remove(path)
             if time.time() > deadline:
                 raise
             time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def locked():
+    """The registry as a map that is written back, under the locks of all libraries: Python, Go and
+    Rust make a file, JavaScript a folder."""
+    folder = Path.home() / ".multifrost"
+    folder.mkdir(parents=True, exist_ok=True)
+    file, lock, lock_js = folder / "services.json", folder / "services.lock", folder / "services.json.lock"
+    os.close(take(lock, lambda path: os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY), os.unlink))
     try:
-        entries = json.loads(file.read_text()) if file.exists() else {}
-        yield entries
-        temporary = folder / f"services.{os.getpid()}.tmp"
-        temporary.write_text(json.dumps(entries))
-        temporary.rename(file)
+        take(lock_js, os.mkdir, os.rmdir)
+        try:
+            entries = json.loads(file.read_text()) if file.exists() else {}
+            yield entries
+            temporary = folder / f"services.{os.getpid()}.tmp"
+            temporary.write_text(json.dumps(entries))
+            temporary.rename(file)
+        finally:
+            lock_js.rmdir()
     finally:
         lock.unlink()
 

@@ -77,21 +77,20 @@ pub struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// Scans a message. It is an error if it is no msgpack map or not of this protocol.
     pub fn scan(bytes: &'a [u8]) -> Result<Envelope<'a>, Malformed> {
-        Envelope::scan_all(bytes).map_err(|(why, _)| why)
+        match Envelope::scan_all(bytes) {
+            (Some(envelope), None) => Ok(envelope),
+            (_, Some(flaw)) => Err(flaw),
+            (None, None) => Err(Malformed("not of this protocol")),
+        }
     }
 
-    /// As [`Envelope::scan`], and with an error what was readable before it, if that is of this
-    /// protocol: whoever sent a value that we cannot read may be told so.
-    pub(crate) fn scan_all(bytes: &'a [u8]) -> Result<Envelope<'a>, (Malformed, Option<Self>)> {
+    /// A message if it is of this protocol, and what is wrong with it; then the fields before the
+    /// flaw are there: whoever sent a value that we cannot read may be told so.
+    pub(crate) fn scan_all(bytes: &'a [u8]) -> (Option<Envelope<'a>>, Option<Malformed>) {
         let (mut envelope, mut app) = (Envelope::default(), None);
-        let scanned = envelope.fill(bytes, &mut app);
+        let flaw = envelope.fill(bytes, &mut app).err();
         envelope.id = envelope.id.filter(|id| msgpack::text(id) != Some(""));
-        match (scanned, app) {
-            (Ok(()), Some(APP)) => Ok(envelope),
-            (Ok(()), _) => Err((Malformed("not of this protocol"), None)),
-            (Err(why), Some(APP)) => Err((why, Some(envelope))),
-            (Err(why), _) => Err((why, None)),
-        }
+        (Some(envelope).filter(|_| app == Some(APP)), flaw)
     }
 
     fn fill(&mut self, bytes: &'a [u8], app: &mut Option<&'a str>) -> Result<(), Malformed> {

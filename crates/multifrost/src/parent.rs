@@ -6,6 +6,8 @@ mod options;
 mod reply;
 mod shared;
 mod supervisor;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::thread;

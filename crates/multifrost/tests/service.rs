@@ -1,4 +1,5 @@
 //! Services: a child that registers, and parents that find it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -27,10 +28,8 @@ impl Drop for Service {
 }
 
 fn options(folder: &std::path::Path) -> Options {
-    let mut options = Options::default();
-    options.registry = Some(Registry::at(folder));
-    options.connect_max = Duration::from_secs(60);
-    options
+    let connect_max = Duration::from_secs(60);
+    Options { registry: Some(Registry::at(folder)), connect_max, ..Options::default() }
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
 //! A parent and children that are real processes.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,12 +18,6 @@ fn spawn(options: Options) -> Parent {
 /// A shell script as a worker that never connects.
 fn shell(script: &str) -> Program {
     Program::new("sh").argument("-c").argument(script)
-}
-
-fn options(change: impl FnOnce(&mut Options)) -> Options {
-    let mut options = Options::default();
-    change(&mut options);
-    options
 }
 
 /// Waits for something of another process, without a clock.
@@ -90,7 +85,7 @@ async fn s8_4_s13_4_errors_are_the_childs_own_words() {
 
 #[tokio::test]
 async fn s8_5_s12_1_s25_8_a_timeout_frees_its_place_and_late_answers_are_dropped() {
-    let parent = spawn(options(|it| it.pending_calls_max = 1));
+    let parent = spawn(Options { pending_calls_max: 1, ..Options::default() });
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
     let short = CallOptions { timeout: Some(Duration::from_millis(1)), ..CallOptions::default() };
     for _ in 0..3 {
@@ -102,7 +97,7 @@ async fn s8_5_s12_1_s25_8_a_timeout_frees_its_place_and_late_answers_are_dropped
 
 #[tokio::test]
 async fn s16_1_s16_2_a_thousand_calls_at_once() {
-    let parent = spawn(options(|it| it.pending_calls_max = 100));
+    let parent = spawn(Options { pending_calls_max: 100, ..Options::default() });
     let calls = (0..1000).map(|n| {
         let parent = parent.clone();
         tokio::spawn(async move { parent.call::<i64>("add", (n, 1)).await })
@@ -127,7 +122,7 @@ async fn s16_3_calls_run_one_at_a_time_unless_told_otherwise() {
 async fn s6_6_heartbeats_do_not_wait_for_calls() {
     let often = Duration::from_millis(20);
     let beat = Heartbeat { first: often, interval: often, max: often, misses_max: 3 };
-    let parent = spawn(options(|it| it.heartbeat = Some(beat)));
+    let parent = spawn(Options { heartbeat: Some(beat), ..Options::default() });
     assert_eq!(parent.call("sleep", (0.3,)).await, Ok(0.3));
     until(|| parent.is_responsive()).await;
 }
@@ -145,10 +140,8 @@ async fn s8_7_s10_1_4_the_environment_of_a_child() {
 async fn s8_6_s14_4_s6_4_what_a_child_prints_is_told() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hear = heard.clone();
-    let parent = spawn(options(|it| {
-        it.output =
-            Arc::new(move |output: Output<'_>| hear.lock().unwrap().push(output.to_string()));
-    }));
+    let output = Arc::new(move |it: Output<'_>| hear.lock().unwrap().push(it.to_string()));
+    let parent = spawn(Options { output, ..Options::default() });
     assert_eq!(parent.call("say", ("žluť",)).await, Ok(()));
     let expected = ["[frost-worker STDOUT]: žluť", "[frost-worker STDERR]: žluť"];
     assert_eq!(*heard.lock().unwrap(), expected, "told before the answer");
@@ -183,7 +176,7 @@ async fn a_child_that_never_connects_fails_its_calls_when_it_ends() {
 #[tokio::test]
 async fn s8_10_a_child_that_ends_is_started_again() {
     let restart = Restart { pause: Duration::ZERO, attempts_max: 2, ..Restart::default() };
-    let parent = spawn(options(|it| it.restart = Some(restart)));
+    let parent = spawn(Options { restart: Some(restart), ..Options::default() });
     for _ in 0..2 {
         let before: u32 = parent.call("pid", ()).await.unwrap();
         assert!(matches!(parent.call::<()>("crash", (1,)).await, Err(Error::Exited(_))));
@@ -226,7 +219,7 @@ async fn s9_9_shutdown_ends_a_child_without_a_signal() {
 
 #[tokio::test]
 async fn s36_1_long_messages_pass_and_longer_ones_are_errors() {
-    let parent = spawn(options(|it| it.message_bytes_max = 11 << 20));
+    let parent = spawn(Options { message_bytes_max: 11 << 20, ..Options::default() });
     let text = "x".repeat(10 << 20);
     let reply = parent.call_values("echo", &[text.as_str().into()]).await.unwrap();
     assert_eq!(reply.value(), Ok(text.as_str().into()));

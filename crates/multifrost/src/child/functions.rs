@@ -45,12 +45,14 @@ impl<E: std::error::Error> From<E> for Failure {
 
 type Answer = Result<Vec<u8>, Failure>;
 type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type Now = dyn Fn(&[u8]) -> Answer + Send + Sync;
+type Begin = dyn Fn(&[u8]) -> Result<Later, Failure> + Send + Sync;
 
 /// Packed arguments in, a packed result out.
 #[derive(Clone)]
 pub(super) enum Function {
-    Now(Arc<dyn Fn(&[u8]) -> Answer + Send + Sync>),
-    Later(Arc<dyn Fn(&[u8]) -> Result<Later, Failure> + Send + Sync>),
+    Now(Arc<Now>),
+    Later(Arc<Begin>),
 }
 
 impl fmt::Debug for Function {

@@ -35,11 +35,7 @@ pub(super) enum Step {
 impl Running {
     /// Judges a message, in the order that the libraries do: protocol, namespace, kind, call.
     pub(super) fn judge(&self, message: &[u8], link: &Arc<Link>) -> Step {
-        let (envelope, flaw) = match Envelope::scan_all(message) {
-            Ok(envelope) => (envelope, None),
-            Err((flaw, Some(envelope))) => (envelope, Some(flaw)),
-            Err(_) => return Step::Ignore,
-        };
+        let (Some(envelope), flaw) = Envelope::scan_all(message) else { return Step::Ignore };
         let is_ours = |packed| msgpack::text(packed) == Some(&self.namespace);
         if !envelope.namespace.is_none_or(is_ours) {
             return Step::Ignore;

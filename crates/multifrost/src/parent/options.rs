@@ -13,7 +13,6 @@ use crate::socket::LOOPBACK;
 
 /// How a parent treats its worker.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct Options {
     /// The namespace of its calls.
     pub namespace: String,

@@ -18,7 +18,7 @@ fn packet(text: &str) -> Packet {
 }
 
 /// A server that hands out its connections.
-fn server(terms: Terms) -> (Server, mpsc::Receiver<(Arc<Link>, Inbox)>) {
+fn server(terms: Terms) -> (Server, mpsc::Receiver<Peer>) {
     let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
     let (sender, receiver) = mpsc::channel();
     let serve = move |link, inbox| sender.send((link, inbox)).unwrap();
@@ -26,7 +26,9 @@ fn server(terms: Terms) -> (Server, mpsc::Receiver<(Arc<Link>, Inbox)>) {
     (server, receiver)
 }
 
-fn pair() -> (Server, (Arc<Link>, Inbox), (Arc<Link>, Inbox)) {
+type Peer = (Arc<Link>, Inbox);
+
+fn pair() -> (Server, Peer, Peer) {
     let (server, peers) = server(ROUTER);
     let parent = connect(server.port(), DEALER).unwrap();
     let child = peers.recv_timeout(PATIENCE).unwrap();
