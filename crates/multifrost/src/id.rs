@@ -11,7 +11,7 @@ pub(crate) fn fresh() -> String {
 
 #[cfg(test)]
 #[test]
-fn s5_2_ids_are_uuids_of_version_4() {
+fn s5_2_s7_1_2_s21_4_s42_1_ids_are_uuids_of_version_4() {
     for _ in 0..100 {
         let id = fresh();
         let parts: Vec<usize> = id.split('-').map(str::len).collect();

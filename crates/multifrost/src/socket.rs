@@ -101,8 +101,8 @@ impl Listening {
             let place = Place(count.clone());
             let serve = serve.clone();
             let spawned = thread::Builder::new().name("multifrost-peer".into()).spawn(move || {
-                let _place = place;
-                if let Ok((link, inbox)) = inbox::shake_hands(stream, terms) {
+                if let Ok((link, mut inbox)) = inbox::shake_hands(stream, terms) {
+                    inbox.place = Some(place);
                     serve(link, inbox);
                 }
             });
@@ -113,6 +113,7 @@ impl Listening {
 }
 
 /// One of the connections there may be.
+#[derive(Debug)]
 struct Place(Arc<AtomicUsize>);
 
 impl Drop for Place {

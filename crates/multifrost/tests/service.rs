@@ -73,6 +73,21 @@ async fn a_service_that_dies_fails_its_calls_and_is_found_again() {
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
 }
 
+#[tokio::test]
+async fn s24_6_s32_2_a_service_that_is_asked_to_end_unregisters() {
+    for name in ["TERM", "INT"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut service = Service::start(folder.path());
+        let parent = Parent::connect("math", options(folder.path())).await.unwrap();
+        assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+        let pid = service.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+        assert_eq!(service.0.wait().unwrap().code(), Some(0), "{name}");
+        let left = std::fs::read_to_string(folder.path().join("services.json")).unwrap();
+        assert_eq!(left.trim(), "{}");
+    }
+}
+
 #[test]
 fn s10_1_5_a_child_without_port_and_service_exits() {
     for port in [None, Some("80"), Some("x")] {

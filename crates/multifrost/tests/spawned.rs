@@ -46,7 +46,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[tokio::test]
-async fn s8_3_s23_9_s35_1_a_call_is_answered() {
+async fn s8_1_s8_3_s23_9_s35_1_a_call_is_answered() {
     let parent = spawn(Options::default());
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
     let reply = parent.call_values("echo", &[Value::Bin(b"\xff"[..].into())]).await.unwrap();
@@ -69,7 +69,7 @@ fn s40_4_the_blocking_handle_needs_no_runtime() {
 }
 
 #[tokio::test]
-async fn s8_4_s13_4_errors_are_the_childs_own_words() {
+async fn s8_4_s9_8_s13_4_s26_3_errors_are_the_childs_own_words() {
     let parent = spawn(Options::default());
     for (function, args, text) in [
         ("fail", vec!["no"], "ValueError: no"),
@@ -137,7 +137,7 @@ async fn s8_7_s10_1_4_the_environment_of_a_child() {
 }
 
 #[tokio::test]
-async fn s8_6_s14_4_s6_4_what_a_child_prints_is_told() {
+async fn s6_4_3_s7_5_1_s8_6_s14_4_s22_11_what_a_child_prints_is_told() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hear = heard.clone();
     let output = Arc::new(move |it: Output<'_>| hear.lock().unwrap().push(it.to_string()));
@@ -209,7 +209,7 @@ async fn s23_10_s32_1_stop_and_drop_end_the_whole_group() {
 }
 
 #[tokio::test]
-async fn s9_9_shutdown_ends_a_child_without_a_signal() {
+async fn s6_7_1_s9_9_shutdown_ends_a_child_without_a_signal() {
     let parent = spawn(Options::default());
     let pid: u32 = parent.call("pid", ()).await.unwrap();
     parent.stop().await;

@@ -5,16 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tokio::runtime::Handle;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use super::desk::Desk;
-use super::{Child, Ended, Running, Service, Tokio, crew};
+use super::{Child, Ended, Running, Service, Stopper, Tokio, crew};
 use crate::error::Error;
 use crate::limits::{CONNECT_PAUSE, PARENT_MAX};
 use crate::registry::{Registration, Registry};
 use crate::socket::{self, Inbox, Link, Server, Terms};
-use crate::wait::block_on;
+use crate::wait::{block_on, now, pause};
 use crate::zmtp::Role;
 
 /// Where a parent that spawns says its port.
@@ -28,9 +28,14 @@ enum Door {
 
 impl Child {
     /// Serves until the end: to the parent that spawned this process, or as a service. This thread
-    /// waits; handlers that are still running then are left to the process's end.
+    /// waits; handlers that are still running then are left to the process's end. A service ends
+    /// with INT and TERM too, so that its entry goes; a child that was spawned needs no such care.
     pub fn run(self) -> Result<Ended, Error> {
         let port = spawn_port(env::var(PORT_VARIABLE).ok().as_deref())?;
+        if port.is_none() {
+            let stopper = self.stopper();
+            start(move || stop_on_signal(&stopper))?;
+        }
         self.serve(port, None)
     }
 
@@ -114,14 +119,14 @@ impl Running {
 
 /// A parent that is about to listen is waited for.
 fn reach(port: u16, terms: Terms) -> Result<(Arc<Link>, Inbox), Error> {
-    let deadline = Instant::now() + PARENT_MAX;
+    let deadline = now() + PARENT_MAX;
     loop {
         match socket::connect(port, terms) {
             Ok(connected) => return Ok(connected),
-            Err(error) if Instant::now() >= deadline => {
+            Err(error) if now() >= deadline => {
                 return Err(Error::system("cannot reach the parent", error));
             }
-            Err(_) => block_on(std::future::pending::<()>(), CONNECT_PAUSE),
+            Err(_) => pause(CONNECT_PAUSE),
         };
     }
 }
@@ -142,7 +147,27 @@ fn spawn_port(variable: Option<&str>) -> Result<Option<u16>, Error> {
     }
 }
 
-struct StopOnDrop(super::Stopper);
+/// Waits for a signal that asks the process to end.
+fn stop_on_signal(stopper: &Stopper) {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
+        // Without it signals do what they always do.
+        return;
+    };
+    let asked = runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        std::io::Result::Ok(())
+    });
+    if asked.is_ok() {
+        stopper.stop();
+    }
+}
+
+struct StopOnDrop(Stopper);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {

@@ -110,7 +110,7 @@ fn check(cases: Vec<(Vec<u8>, &str)>) {
 }
 
 #[test]
-fn s35_1_vector_a_add() {
+fn s6_2_1_s22_9_s35_1_vector_a_add() {
     check(vec![(
         call("add", b"\x92\x01\x02").text("namespace", "default").payload(),
         "response 1 Int(3)",
@@ -118,7 +118,7 @@ fn s35_1_vector_a_add() {
 }
 
 #[test]
-fn s35_2_s25_1_vector_b_a_call_without_a_function() {
+fn s6_1_3_s22_5_s25_1_s35_2_vector_b_a_call_without_a_function() {
     let missing = "error 1 Message missing 'function' field";
     check(vec![
         (message(vec![("id", "1".into())]), missing),
@@ -132,7 +132,7 @@ fn s35_2_s25_1_vector_b_a_call_without_a_function() {
 }
 
 #[test]
-fn s35_3_s6_1_6_s25_5_vector_c_a_private_function() {
+fn s6_1_6_s9_6_s25_5_s35_3_vector_c_a_private_function() {
     check(vec![
         (call("_secret", b"\x90").payload(), "error 1 Cannot call private method '_secret'"),
         (call("_absent", b"\x90").payload(), "error 1 Cannot call private method '_absent'"),
@@ -150,7 +150,7 @@ fn s25_2_s9_4_a_call_without_an_id_is_answered_under_a_fresh_one() {
 }
 
 #[test]
-fn s25_3_s9_5_an_unknown_function() {
+fn s7_2_1_s9_5_s25_3_s25_4_an_unknown_function() {
     check(vec![
         (call("nope", b"\x90").payload(), "error 1 Function 'nope' not found"),
         (call("a.add", b"\x90").payload(), "error 1 Function 'a.add' not found"),
@@ -158,7 +158,7 @@ fn s25_3_s9_5_an_unknown_function() {
 }
 
 #[test]
-fn s6_2_2_s34_5_ids_come_back_as_they_were() {
+fn s6_2_2_s6_3_2_s34_5_ids_come_back_as_they_were() {
     let with = |id| message(vec![("id", id), ("function", "nothing".into())]);
     check(vec![
         (with("x y".into()), "response x y Nil"),
@@ -168,7 +168,7 @@ fn s6_2_2_s34_5_ids_come_back_as_they_were() {
 }
 
 #[test]
-fn s6_1_4_s7_2_2_s21_7_arguments() {
+fn s6_1_4_s7_2_2_s21_7_s22_6_arguments() {
     let with =
         |args| message(vec![("id", "1".into()), ("function", "nothing".into()), ("args", args)]);
     check(vec![
@@ -187,7 +187,7 @@ fn s6_1_4_s7_2_2_s21_7_arguments() {
 }
 
 #[test]
-fn s9_3_s15_2_s25_7_namespaces() {
+fn s6_1_5_s9_3_s15_1_s15_2_s22_7_s25_7_namespaces() {
     let with = |namespace| {
         message(vec![("id", "1".into()), ("function", "nothing".into()), ("namespace", namespace)])
     };
@@ -205,7 +205,7 @@ fn s9_3_s15_2_s25_7_namespaces() {
 }
 
 #[test]
-fn s6_3_3_s9_7_s13_1_failures() {
+fn s6_3_3_s7_4_1_s9_7_s13_1_s22_10_failures() {
     check(vec![
         (call("fail", b"\x90").payload(), "error 1 ValueError: no"),
         (call("panic", b"\x90").payload(), "error 1 Panic: out of luck"),

@@ -4,9 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::Signal;
-use tokio::time::Instant;
-
 use super::heartbeat;
 use super::options::{Options, Stream};
 use super::shared::Shared;
@@ -15,7 +12,9 @@ use crate::limits::CONNECT_PAUSE;
 use crate::process::{self, Lines, Process, Program};
 use crate::registry::Registry;
 use crate::socket::{self, Server, Terms};
+use crate::wait;
 use crate::zmtp::Role;
+use rustix::process::Signal;
 
 /// When a connection ends, the process has probably ended too, and how it did is the better reason.
 const EXIT_MAX: Duration = Duration::from_millis(500);
@@ -137,7 +136,7 @@ fn hangs(shared: &Shared, current: &Current) {
 fn supervise(shared: &Arc<Shared>, current: &Current, program: &Program, port: u16) {
     let mut attempts = 0;
     loop {
-        let began = Instant::now();
+        let began = wait::now();
         let exit = watch(current);
         if let Some(link) = shared.link_now() {
             link.cut();

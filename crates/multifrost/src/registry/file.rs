@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::wait::block_on;
+use crate::wait::pause;
 
 const NAME: &str = "services.json";
 /// How often a file that cannot be read is read again, and how far apart: somebody may be writing.
@@ -46,7 +46,7 @@ pub(super) fn read(folder: &Path) -> Result<Entries, Unread> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unread::Missing),
             Err(error) => return Err(Unread::Refused(error)),
         }
-        block_on(std::future::pending::<()>(), READ_PAUSE);
+        pause(READ_PAUSE);
     }
     Err(Unread::Broken)
 }

@@ -6,9 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tokio::time::Instant;
-
-use crate::wait::block_on;
+use crate::wait::{now, pause};
 
 /// Who leaves a lock untouched for so long has died with it: the rule of all libraries.
 const STALE: Duration = Duration::from_secs(10);
@@ -39,17 +37,17 @@ pub(super) struct Lock {
 
 impl Lock {
     pub(super) fn take(folder: &Path) -> io::Result<Lock> {
-        let deadline = Instant::now() + LOCK_MAX;
+        let deadline = now() + LOCK_MAX;
         let mut lock = Lock { held: Vec::new() };
         for (name, kind) in LOCKS {
             let path = folder.join(name);
             while !kind.make(&path)? {
-                if Instant::now() >= deadline {
+                if now() >= deadline {
                     let what = format!("{name} is held by another process");
                     return Err(io::Error::new(io::ErrorKind::TimedOut, what));
                 }
                 kind.break_if_stale(&path);
-                block_on(std::future::pending::<()>(), PAUSE);
+                pause(PAUSE);
             }
             lock.held.push((path, *kind));
         }

@@ -3,12 +3,12 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Instant;
 
-use tokio::time::Instant;
-
-use super::{Link, Terms};
+use super::{Link, Place, Terms};
 use crate::envelope::Packet;
 use crate::limits::HANDSHAKE_MAX;
+use crate::wait::now;
 use crate::zmtp::{self, Event, Session};
 
 /// What one read takes at most.
@@ -22,6 +22,8 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     /// What of the buffer is not yet fed.
     unread: std::ops::Range<usize>,
+    /// Of a listening socket's connections; taken as long as somebody may read.
+    pub(super) place: Option<Place>,
 }
 
 /// Greets, and waits for READY, within a limit.
@@ -29,8 +31,9 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     stream.set_nodelay(true)?;
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
-    let mut inbox = Inbox { stream: stream.try_clone()?, session, buffer, unread: 0..0 };
-    let deadline = Instant::now() + HANDSHAKE_MAX;
+    let stream_read = stream.try_clone()?;
+    let mut inbox = Inbox { stream: stream_read, session, buffer, unread: 0..0, place: None };
+    let deadline = now() + HANDSHAKE_MAX;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
     (&stream).write_all(&zmtp::ready(terms.role))?;
@@ -45,7 +48,7 @@ impl Inbox {
             if let Some(event) = self.fed()? {
                 break event;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(now());
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }

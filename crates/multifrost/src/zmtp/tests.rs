@@ -61,7 +61,7 @@ fn s3_1_every_library_is_greeted() {
 }
 
 #[test]
-fn s3_2_only_the_partner_is_let_in() {
+fn s3_2_s9_1_only_the_partner_is_let_in() {
     let wire = [greeting(1, 1), ready_with(&[("Socket-Type", "SUB")])].concat();
     check_all(&wire, &["greeted", "! a SUB socket cannot talk to a ROUTER"]);
     let wire = [greeting(1, 1), ready_with(&[])].concat();
