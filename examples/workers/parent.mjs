@@ -80,7 +80,8 @@ await (mode === "spawn" ? parent.spawn(rest) : parent.connect(rest[0]));
 parent.read();
 
 assert.equal(await parent.call("add", 1, 2), 3);
-const values = [null, true, 0, -1, 2 ** 32, 1.5, "žluť 🌊", [1, [2, [3]]], { a: { b: [] } }, 2n ** 63n - 1n];
+const values = [null, true, 0, -1, 2 ** 32, 2n ** 63n - 1n, 2n ** 64n - 1n, 1.5, NaN, -Infinity];
+values.push("žluť 🌊", [1, [2, [3]]], { a: { b: [] } });
 for (const value of values) assert.deepEqual(await parent.call("echo", value), value);
 const bytes = await parent.call("echo", Buffer.from([255, 0]));
 assert.deepEqual([...bytes], [255, 0]);

@@ -139,8 +139,8 @@ impl Parent {
 
 impl Inner {
     fn end(&self, grace: Duration) {
-        self.shared.say_shutdown(self.worker.is_ours());
         self.shared.stop();
+        self.shared.say_shutdown(self.worker.is_ours());
         self.worker.end(grace);
         self.shared.close();
     }

@@ -122,29 +122,28 @@ fn is_alive(pid: u32) -> bool {
 }
 
 /// What a Rust parent finds in a foreign worker.
-async fn check(parent: &Parent, language: Language) {
+async fn check(parent: &Parent) {
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
-    let mut values: Vec<Value> = vec![
+    let values: Vec<Value> = vec![
         Value::Nil,
         true.into(),
         (-1_i64).into(),
         i64::MIN.into(),
         ((1_i64 << 53) + 1).into(),
+        u64::MAX.into(),
         1.5.into(),
+        4_294_967_296.0.into(),
+        f64::INFINITY.into(),
         "žluť 🌊".into(),
         b"\xff\0"[..].into(),
         Value::Array(vec![Value::Array(vec![Value::Nil])]),
         Value::Map(vec![("a".into(), Value::Map(vec![]))]),
     ];
-    if language == Python {
-        values.extend([u64::MAX.into(), f64::INFINITY.into(), 4_294_967_296.0.into()]);
-    }
     for value in values {
         let reply = parent.call_values("echo", std::slice::from_ref(&value)).await.unwrap();
         assert_eq!(reply.value(), Ok(value));
     }
-    let nan = parent.call::<Option<f64>>("echo", (f64::NAN,)).await.unwrap();
-    assert!(nan.is_none_or(f64::is_nan), "{nan:?}");
+    assert!(parent.call::<f64>("echo", (f64::NAN,)).await.unwrap().is_nan());
     let big = "x".repeat(10_000_000);
     assert!(parent.call::<String>("echo", (&big,)).await == Ok(big));
     for (function, args, words) in [
@@ -180,7 +179,7 @@ async fn s26_2_a_rust_parent_spawns_foreign_workers() {
         let mut options = peer.options();
         options.output = Arc::new(move |it| hear.lock().unwrap().push(it.to_string()));
         let parent = Parent::spawn(peer.worker(), options).unwrap();
-        check(&parent, language).await;
+        check(&parent).await;
         assert_eq!(parent.call("say", ("hello",)).await, Ok(()));
         let name = peer.script("worker").file_name().unwrap().to_string_lossy().into_owned();
         let hello = |stream| format!("[{name} {stream}]: hello");
@@ -197,7 +196,7 @@ async fn s26_5_a_rust_parent_finds_foreign_services() {
         let Some(peer) = Peer::of(language) else { return };
         let service = peer.run_script("worker", &["--service", "math"]);
         let parent = Parent::connect("math", peer.options()).await.unwrap();
-        check(&parent, language).await;
+        check(&parent).await;
         drop(service);
         until(|| !parent.is_connected()).await;
         assert_eq!(peer.registry().find("math"), None, "the dead are told from the living");

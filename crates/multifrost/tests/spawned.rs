@@ -128,6 +128,20 @@ async fn s6_6_heartbeats_do_not_wait_for_calls() {
 }
 
 #[tokio::test]
+async fn s38_1_a_child_that_hangs_is_replaced_where_that_is_wanted() {
+    let often = Duration::from_millis(20);
+    let beat = Heartbeat { first: often, interval: often, max: often, misses_max: 3 };
+    let restart = Some(Restart { pause: Duration::ZERO, ..Restart::default() });
+    let parent = spawn(Options { heartbeat: Some(beat), restart, ..Options::default() });
+    let pid: u32 = parent.call("pid", ()).await.unwrap();
+    let pid_text = pid.to_string();
+    let stopped = std::process::Command::new("kill").args(["-s", "STOP", &pid_text]).status();
+    assert!(stopped.unwrap().success());
+    until(|| !is_alive(pid)).await;
+    assert_ne!(parent.call::<u32>("pid", ()).await.unwrap(), pid);
+}
+
+#[tokio::test]
 async fn s8_7_s10_1_4_the_environment_of_a_child() {
     let parent = spawn(Options::default());
     let port: String = parent.call("getenv", ("COMLINK_ZMQ_PORT",)).await.unwrap();

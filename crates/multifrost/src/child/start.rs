@@ -53,7 +53,7 @@ impl Child {
         receiver.await.unwrap_or(Err(Error::Stopped))
     }
 
-    fn serve(self, port: Option<u16>, callers: Option<Handle>) -> Result<Ended, Error> {
+    pub(super) fn serve(self, port: Option<u16>, callers: Option<Handle>) -> Result<Ended, Error> {
         let terms = Terms { role: Role::Router, message_bytes_max: self.message_bytes_max };
         let child = Arc::new(Running {
             functions: self.functions,

@@ -269,3 +269,34 @@ fn s36_2_output_without_a_parent_goes_nowhere() {
     writeln!(out, "hello").unwrap();
     out.flush().unwrap();
 }
+
+#[test]
+fn s4_5_s9_8_a_running_child_survives_what_is_no_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::at(folder.path());
+    let service = Service { registry: Some(registry.clone()), ..Service::new("odd") };
+    let child = child().service(service);
+    let stopper = child.stopper();
+    let running = std::thread::spawn(move || child.serve(None, None));
+    let port = loop {
+        match registry.find("odd") {
+            Some(found) => break found.port,
+            None => crate::wait::pause(std::time::Duration::from_millis(5)),
+        }
+    };
+    let terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
+    let (link, mut inbox) = connect(port, terms).unwrap();
+    let junk: &[&[u8]] = &[b"", b"junk", b"\xc1", b"\xdf\xff\xff\xff\xff", b"\x81\xa3app\xa1x"];
+    for payload in junk {
+        let framed = [&[1, 0, 0, payload.len() as u8], *payload].concat();
+        link.try_send(Packet::raw(framed)).unwrap();
+    }
+    // A message without a delimiter.
+    link.try_send(Packet::raw(b"\0\x01x".to_vec())).unwrap();
+    link.try_send(call("add", b"\x92\x01\x02").finish()).unwrap();
+    let answer = inbox.next(&link).unwrap();
+    assert_eq!(Envelope::scan(&answer).unwrap().result, Some(&b"\x03"[..]));
+    stopper.stop();
+    assert_eq!(running.join().unwrap(), Ok(Ended::Stopped));
+    assert_eq!(registry.find("odd"), None);
+}

@@ -59,19 +59,22 @@ impl Shared {
         args: &[u8],
     ) -> Result<Reply, Error> {
         let _place = self.places.acquire().await.map_err(|_| Error::Stopped)?;
-        let link = self.link().await?;
-        let id = id::fresh();
-        let draft = self.draft(&id, options, function, args)?;
-        let (sender, receiver) = oneshot::channel();
-        self.lock().insert(id.clone(), sender);
-        let pending = Pending { shared: self, id };
-        if link.send(draft.finish()).await.is_err() {
-            // The reader may be about to say why; if it already has, nobody else will.
-            drop(pending);
-            let closed = || Error::Disconnected("it is closed".into());
-            return receiver.await.unwrap_or_else(|_| Err(closed()));
+        loop {
+            let link = self.link().await?;
+            let id = id::fresh();
+            let packet = self.draft(&id, options, function, args)?.finish();
+            let (sender, mut receiver) = oneshot::channel();
+            self.lock().insert(id.clone(), sender);
+            let _pending = Pending { shared: self, id };
+            if link.send(packet).await.is_ok() {
+                return receiver.await.unwrap_or(Err(Error::Stopped));
+            }
+            // It ended under our hands. What was not sent whole did not run, so the next
+            // connection may have it, unless the call was failed with the others.
+            if let Ok(failed) = receiver.try_recv() {
+                return failed;
+            }
         }
-        receiver.await.unwrap_or(Err(Error::Stopped))
     }
 
     fn draft(
@@ -95,7 +98,12 @@ impl Shared {
     /// The connection, as soon as there is one.
     pub(super) async fn link(&self) -> Result<Arc<Link>, Error> {
         let mut phase = self.phase.subscribe();
-        let is_decided = |phase: &Phase| !matches!(phase, Phase::Waiting);
+        // One that is closed is about to be gone from here.
+        let is_decided = |phase: &Phase| match phase {
+            Phase::Waiting => false,
+            Phase::Up(link) => !link.is_closed(),
+            Phase::Over(_) => true,
+        };
         match phase.wait_for(is_decided).await.map(|phase| phase.clone()) {
             Ok(Phase::Up(link)) => Ok(link),
             Ok(Phase::Over(error)) => Err(error),
@@ -179,7 +187,13 @@ impl Shared {
         (self.options.output)(Output { worker: &self.name, stream, text });
     }
 
+    /// How a worker ended that was told to is no news.
+    fn unless_stopping(&self, error: Error) -> Error {
+        if self.is_stopping() { Error::Stopped } else { error }
+    }
+
     pub(super) fn fail_all(&self, error: &Error) {
+        let error = self.unless_stopping(error.clone());
         let pending = std::mem::take(&mut *self.lock());
         for slot in pending.into_values() {
             // Whoever asked may have given up this instant.
@@ -193,8 +207,7 @@ impl Shared {
 
     /// Never again, and why; the first reason counts.
     pub(super) fn over(&self, error: Error) {
-        // How a worker ended that was told to is no news.
-        let error = if self.is_stopping() { Error::Stopped } else { error };
+        let error = self.unless_stopping(error);
         self.phase.send_if_modified(|phase| {
             let is_new = !matches!(phase, Phase::Over(_));
             if is_new {
