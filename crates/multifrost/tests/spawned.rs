@@ -166,6 +166,18 @@ async fn s6_4_3_s7_5_1_s8_6_s14_4_s22_11_what_a_child_prints_is_told() {
 }
 
 #[tokio::test]
+async fn s18_2_listening_beyond_this_machine_is_warned_of() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = heard.clone();
+    let output = Arc::new(move |it: Output<'_>| hear.lock().unwrap().push(it.to_string()));
+    let ip = std::net::Ipv4Addr::UNSPECIFIED.into();
+    let parent = spawn(Options { output, ip, ..Options::default() });
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let heard = heard.lock().unwrap();
+    assert!(heard[0].contains("listening beyond this machine"), "{heard:?}");
+}
+
+#[tokio::test]
 async fn a_crash_fails_all_calls_at_once_and_says_how() {
     let parent = Parent::spawn(program().variable("FROST_CONCURRENCY", "2"), Options::default());
     let parent = parent.unwrap();

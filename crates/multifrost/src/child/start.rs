@@ -1,6 +1,7 @@
 //! From a description to a running child, and to its end.
 
 use std::env;
+use std::io::Write;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -106,6 +107,11 @@ impl Running {
         let bound = Server::bind(service.ip, service.port);
         let (server, listening) =
             bound.map_err(|error| Error::system("cannot listen for parents", error))?;
+        if !service.ip.is_loopback() {
+            let warning = "listening beyond this machine: whoever reaches it can call";
+            // A warning that nobody can read is no reason not to serve.
+            let _ = writeln!(std::io::stderr(), "{}: {warning}", service.id);
+        }
         let serve = move |link, inbox| crew::serve(self.clone(), link, inbox, false);
         start(move || listening.run(terms, serve))?;
         let registry = match &service.registry {
