@@ -32,6 +32,7 @@ const PEERS: &[(&str, &[Part])] = &[
     ("dbus", &[Part::Python(&[])]),
     ("sdk", &[Part::Python(&[]), Part::Node]),
     ("agents", &[Part::Node]),
+    ("frost", &[Part::Python(&[]), Part::Node]),
 ];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.

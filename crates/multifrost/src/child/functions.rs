@@ -1,0 +1,140 @@
+//! The table of functions, and how values come into and out of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Tokio;
+use crate::msgpack::{EMPTY_ARRAY, NIL};
+
+/// Why a function failed, as its caller reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    text: String,
+}
+
+impl Failure {
+    /// A failure of some kind: `ValueError: too small`.
+    pub fn new(kind: &str, message: impl fmt::Display) -> Failure {
+        Failure { text: format!("{kind}: {message}") }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Any error: its words, and below them what caused it, line by line.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        /// A chain that is longer is cut.
+        const CAUSES_MAX: usize = 32;
+        let mut text = error.to_string();
+        let causes = std::iter::successors(error.source(), |cause| cause.source());
+        for cause in causes.take(CAUSES_MAX) {
+            text += &format!("\nCaused by: {cause}");
+        }
+        Failure { text }
+    }
+}
+
+type Answer = Result<Vec<u8>, Failure>;
+type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type Now = dyn Fn(&[u8]) -> Answer + Send + Sync;
+type Begin = dyn Fn(&[u8]) -> Result<Later, Failure> + Send + Sync;
+
+/// Packed arguments in, a packed result out.
+#[derive(Clone)]
+pub(super) enum Function {
+    Now(Arc<Now>),
+    Later(Arc<Begin>),
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if let Function::Now(_) = self { "Now" } else { "Later" })
+    }
+}
+
+impl Function {
+    /// Runs it on this thread. A panic is a failure of this call only.
+    pub(super) fn run(&self, args: &[u8], tokio: &Tokio) -> Answer {
+        let run = || match self {
+            Function::Now(run) => run(args),
+            Function::Later(run) => tokio.block_on(run(args)?),
+        };
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(Failure::new("Panic", text))
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Functions(BTreeMap<String, Function>);
+
+impl Functions {
+    pub(super) fn add<A: DeserializeOwned, R: Serialize>(
+        &mut self,
+        name: &str,
+        run: impl Fn(A) -> Result<R, Failure> + Send + Sync + 'static,
+    ) {
+        self.add_packed(name, move |args| pack(&run(unpack(args)?)?));
+    }
+
+    pub(super) fn add_async<A, R, F>(
+        &mut self,
+        name: &str,
+        run: impl Fn(A) -> F + Send + Sync + 'static,
+    ) where
+        A: DeserializeOwned,
+        R: Serialize,
+        F: Future<Output = Result<R, Failure>> + Send + 'static,
+    {
+        let run = move |args: &[u8]| -> Result<Later, Failure> {
+            let running = run(unpack(args)?);
+            Ok(Box::pin(async move { pack(&running.await?) }))
+        };
+        self.0.insert(name.into(), Function::Later(Arc::new(run)));
+    }
+
+    pub(super) fn add_packed(
+        &mut self,
+        name: &str,
+        run: impl Fn(&[u8]) -> Answer + Send + Sync + 'static,
+    ) {
+        self.0.insert(name.into(), Function::Now(Arc::new(run)));
+    }
+
+    /// A function, or the list of them, which every library calls by a name of its own.
+    pub(super) fn get(&self, name: &str) -> Option<Function> {
+        if let Some(function) = self.0.get(name) {
+            return Some(function.clone());
+        }
+        if !["list_functions", "listFunctions", "ListFunctions"].contains(&name) {
+            return None;
+        }
+        let names: Vec<String> = self.0.keys().filter(|it| !it.starts_with('_')).cloned().collect();
+        Some(Function::Now(Arc::new(move |_| pack(&names))))
+    }
+}
+
+fn unpack<A: DeserializeOwned>(args: &[u8]) -> Result<A, Failure> {
+    // No arguments are an empty tuple here and nothing at all to serde.
+    let read = match rmp_serde::from_slice(args) {
+        Err(_) if args == [EMPTY_ARRAY] => rmp_serde::from_slice(&[NIL]),
+        read => read,
+    };
+    read.map_err(|error| Failure::new("TypeError", format!("invalid arguments: {error}")))
+}
+
+fn pack(result: &impl Serialize) -> Answer {
+    rmp_serde::to_vec_named(result)
+        .map_err(|error| Failure::new("TypeError", format!("the result cannot be sent: {error}")))
+}

@@ -1,0 +1,249 @@
+//! The map that every message is. It is scanned, not unpacked: arguments and results stay packed
+//! until somebody wants them, and ids are sent back as they came.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::msgpack::{self, Malformed, Reader, Token};
+use crate::zmtp;
+
+/// What every message of this protocol says in `app`.
+pub const APP: &str = "comlink_ipc_v4";
+/// The namespace where none is named.
+pub const NAMESPACE: &str = "default";
+
+/// What a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A function shall run.
+    Call,
+    /// What it gave.
+    Response,
+    /// Why it failed.
+    Error,
+    /// Something it printed.
+    Stdout,
+    /// Something it printed as an error.
+    Stderr,
+    /// A sign of life, and the answer to it.
+    Heartbeat,
+    /// The child shall end.
+    Shutdown,
+}
+
+const KINDS: &[(Kind, &str)] = &[
+    (Kind::Call, "call"),
+    (Kind::Response, "response"),
+    (Kind::Error, "error"),
+    (Kind::Stdout, "stdout"),
+    (Kind::Stderr, "stderr"),
+    (Kind::Heartbeat, "heartbeat"),
+    (Kind::Shutdown, "shutdown"),
+];
+
+impl Kind {
+    fn name(self) -> &'static str {
+        KINDS.iter().find(|(kind, _)| *kind == self).expect("every kind has a row").1
+    }
+}
+
+/// A message with its fields still packed; a field that is nil is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Envelope<'a> {
+    /// None for a kind that we do not know.
+    pub kind: Option<Kind>,
+    /// Any value but nil and the empty text.
+    pub id: Option<&'a [u8]>,
+    /// CALL: the name of the function.
+    pub function: Option<&'a [u8]>,
+    /// CALL: its arguments.
+    pub args: Option<&'a [u8]>,
+    /// CALL: whom it is for.
+    pub namespace: Option<&'a [u8]>,
+    /// CALL: who calls; `clientName` is the same.
+    pub client_name: Option<&'a [u8]>,
+    /// RESPONSE: what the function gave.
+    pub result: Option<&'a [u8]>,
+    /// ERROR: what went wrong.
+    pub error: Option<&'a [u8]>,
+    /// STDOUT and STDERR: what was printed.
+    pub output: Option<&'a [u8]>,
+    /// Whatever else is to be said.
+    pub metadata: Option<&'a [u8]>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Scans a message. It is an error if it is no msgpack map or not of this protocol.
+    pub fn scan(bytes: &'a [u8]) -> Result<Envelope<'a>, Malformed> {
+        match Envelope::scan_all(bytes) {
+            (Some(envelope), None) => Ok(envelope),
+            (_, Some(flaw)) => Err(flaw),
+            (None, None) => Err(Malformed("not of this protocol")),
+        }
+    }
+
+    /// A message if it is of this protocol, and what is wrong with it; then the fields before the
+    /// flaw are there: whoever sent a value that we cannot read may be told so.
+    pub(crate) fn scan_all(bytes: &'a [u8]) -> (Option<Envelope<'a>>, Option<Malformed>) {
+        let (mut envelope, mut app) = (Envelope::default(), None);
+        let flaw = envelope.fill(bytes, &mut app).err();
+        envelope.id = envelope.id.filter(|id| msgpack::text(id) != Some(""));
+        (Some(envelope).filter(|_| app == Some(APP)), flaw)
+    }
+
+    fn fill(&mut self, bytes: &'a [u8], app: &mut Option<&'a str>) -> Result<(), Malformed> {
+        let mut reader = Reader::new(bytes);
+        let Token::Map(pairs) = reader.token()? else { return Err(Malformed("not a map")) };
+        for _ in 0..pairs {
+            let key = reader.skip()?;
+            let value = Some(reader.skip()?).filter(|it| **it != [msgpack::NIL]);
+            match msgpack::text(key) {
+                Some("app") => *app = value.and_then(msgpack::text),
+                Some("type") => self.kind = value.and_then(kind),
+                Some(name) => {
+                    if let Some(field) = self.field(name) {
+                        *field = value;
+                    }
+                }
+                // A key that is no text is a field that we do not know.
+                None => {}
+            }
+        }
+        if reader.is_empty() { Ok(()) } else { Err(Malformed("bytes after the message")) }
+    }
+
+    fn field(&mut self, name: &str) -> Option<&mut Option<&'a [u8]>> {
+        Some(match name {
+            "id" => &mut self.id,
+            "function" => &mut self.function,
+            "args" => &mut self.args,
+            "namespace" => &mut self.namespace,
+            "client_name" | "clientName" => &mut self.client_name,
+            "result" => &mut self.result,
+            "error" => &mut self.error,
+            "output" => &mut self.output,
+            "metadata" => &mut self.metadata,
+            _ => return None,
+        })
+    }
+}
+
+fn kind(packed: &[u8]) -> Option<Kind> {
+    let name = msgpack::text(packed)?;
+    KINDS.iter().find(|(_, it)| *it == name).map(|(kind, _)| *kind)
+}
+
+/// A message that is being written, with room for its framing in front.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    bytes: Vec<u8>,
+    fields: u8,
+}
+
+/// A message as it goes over the wire, framing included.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Packet {
+    /// Bytes that are sent as they are.
+    pub(crate) fn raw(bytes: Vec<u8>) -> Packet {
+        Packet { bytes, start: 0 }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// Some of its bytes are sent.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.start += bytes;
+    }
+}
+
+impl Draft {
+    /// The fields that every message has, in the order that the libraries write them in.
+    pub(crate) fn new(kind: Kind, id: Id<'_>) -> Draft {
+        let mut bytes = Vec::with_capacity(256);
+        // Room for the framing, and for the head of the map.
+        bytes.resize(zmtp::HEAD_ROOM + 1, 0);
+        let draft = Draft { bytes, fields: 0 }.text("app", APP);
+        let draft = match id {
+            Id::Text(id) => draft.text("id", id),
+            Id::Packed(id) => draft.packed("id", id),
+        };
+        draft.text("type", kind.name()).number("timestamp", now())
+    }
+
+    pub(crate) fn text(mut self, key: &str, value: &str) -> Draft {
+        self.key(key);
+        msgpack::put_str(&mut self.bytes, value);
+        self
+    }
+
+    pub(crate) fn packed(mut self, key: &str, value: &[u8]) -> Draft {
+        self.key(key);
+        self.bytes.extend_from_slice(value);
+        self
+    }
+
+    fn number(mut self, key: &str, value: f64) -> Draft {
+        self.key(key);
+        msgpack::put_f64(&mut self.bytes, value);
+        self
+    }
+
+    fn key(&mut self, key: &str) {
+        self.fields += 1;
+        msgpack::put_str(&mut self.bytes, key);
+    }
+
+    /// How long the message is.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() - zmtp::HEAD_ROOM
+    }
+
+    /// Nothing is added any more.
+    pub(crate) fn finish(mut self) -> Packet {
+        // No message of ours has more than fifteen fields.
+        self.bytes[zmtp::HEAD_ROOM] = 0x80 | self.fields;
+        let start = zmtp::frame(&mut self.bytes);
+        Packet { bytes: self.bytes, start }
+    }
+
+    /// The message without its framing.
+    #[cfg(test)]
+    pub(crate) fn payload(self) -> Vec<u8> {
+        let mut packet = self.finish();
+        packet.bytes.split_off(zmtp::HEAD_ROOM)
+    }
+}
+
+/// The id of a message that is being written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Id<'a> {
+    Text(&'a str),
+    Packed(&'a [u8]),
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// `{hb_timestamp, hb_response}` packed, as the libraries write them.
+pub(crate) fn heartbeat_metadata(timestamp: f64, is_response: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(48);
+    msgpack::put_map(&mut out, 1 + usize::from(is_response));
+    msgpack::put_str(&mut out, "hb_timestamp");
+    msgpack::put_f64(&mut out, timestamp);
+    if is_response {
+        msgpack::put_str(&mut out, "hb_response");
+        msgpack::put_bool(&mut out, true);
+    }
+    out
+}

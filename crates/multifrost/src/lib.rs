@@ -1,0 +1,61 @@
+//! Functions in other languages: parent and child of the protocol `comlink_ipc_v4` ("Multifrost
+//! 4"), which is msgpack over ZeroMQ. It speaks with the libraries of Python, JavaScript, Go and
+//! Rust byte for byte, and needs none of them, nor libzmq.
+//!
+//! A *parent* starts a worker and calls its functions. The worker's process and all that it starts
+//! end with the last handle:
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), multifrost::Error> {
+//! use multifrost::{Parent, Program, parent::Options};
+//!
+//! let calc = Parent::spawn(Program::script("python3", "calc.py"), Options::default())?;
+//! let sum: i64 = calc.call("add", (1, 2)).await?;
+//! assert_eq!(sum, 3);
+//! // The same on a thread without a runtime.
+//! let sum: i64 = calc.blocking().call("add", (3, 4))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A *child* is a table of functions. It serves the parent that started its process; where there
+//! is none, it can be a service that parents find by its name with [`Parent::connect`]:
+//!
+//! ```no_run
+//! use multifrost::{Child, child::Service};
+//!
+//! fn main() -> Result<(), multifrost::Error> {
+//!     let child = Child::new()
+//!         .function("add", |(a, b): (i64, i64)| Ok(a + b))
+//!         .async_function("later", |(text,): (String,)| async move { Ok(text) })
+//!         .service(Service::new("math-service"));
+//!     child.run().map(drop)
+//! }
+//! ```
+//!
+//! What holds here and not everywhere: nothing is dropped in silence when a peer reads slowly, a
+//! call has a time limit, what is too long or cannot be packed is an error, a worker's end is
+//! noticed at once and says how it ended, a child ends with its parent, and all listen on the
+//! loopback address only. Every limit is in [`limits`].
+#![warn(missing_docs)]
+
+pub mod child;
+pub mod envelope;
+mod error;
+mod id;
+pub mod limits;
+mod msgpack;
+pub mod parent;
+pub mod process;
+pub mod registry;
+mod socket;
+pub mod value;
+mod wait;
+pub mod zmtp;
+
+pub use child::Child;
+pub use error::{Error, Exit};
+pub use msgpack::Malformed;
+pub use parent::Parent;
+pub use process::Program;
+pub use value::Value;

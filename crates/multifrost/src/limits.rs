@@ -1,0 +1,40 @@
+//! The limits of this crate, each with what happens there.
+
+use std::time::Duration;
+
+/// A message, both ways: a longer one of ours is an error at once, a longer one of theirs ends the
+/// connection.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Levels of arrays and maps in a value; a deeper one is malformed.
+pub const DEPTH_MAX: usize = 256;
+/// Calls of a parent that wait for their answer; a further one waits for a place.
+pub const PENDING_CALLS_MAX: usize = 1024;
+/// How long a call may take where nothing else is said; then it is given up.
+pub const CALL_MAX: Duration = Duration::from_secs(60);
+/// Calls that a child keeps for later; beyond that it reads no more until one is done.
+pub const WAITING_CALLS_MAX: usize = 4096;
+/// Calls that a child may be told to run at once.
+pub const CONCURRENCY_MAX: usize = 1024;
+/// Lines of standard error that are kept to explain a crash; older ones go.
+pub const STDERR_LINES_MAX: usize = 20;
+/// A line of output; a longer one is told in pieces.
+pub const OUTPUT_LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Frames of a message, of which only the second is read; more end the connection.
+pub(crate) const FRAMES_MAX: usize = 64;
+/// A command of ZMTP; a longer one ends the connection.
+pub(crate) const COMMAND_BYTES_MAX: usize = 1024;
+/// Bytes that wait for a slow reader; then senders wait too.
+pub(crate) const QUEUE_BYTES_MAX: usize = 8 << 20;
+/// Connections of a listening socket at once; a further one is closed at once.
+pub(crate) const CONNECTIONS_MAX: usize = 256;
+/// From the connection to READY; then the connection ends.
+pub(crate) const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+/// Between two attempts to connect.
+pub(crate) const CONNECT_PAUSE: Duration = Duration::from_millis(100);
+/// How long a child tries to reach its parent; then it ends.
+pub(crate) const PARENT_MAX: Duration = Duration::from_secs(30);
+/// How long a closing connection may take to send the rest; then the rest is lost.
+pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
+/// How long an answer waits for a parent that does not read; then its connection ends.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(600);

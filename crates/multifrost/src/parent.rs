@@ -1,0 +1,174 @@
+//! The parent: it starts a worker or finds a service, and calls its functions.
+
+mod blocking;
+mod heartbeat;
+mod options;
+mod reply;
+mod shared;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::error::Error;
+use crate::msgpack::{self, EMPTY_ARRAY, NIL};
+use crate::process::Program;
+use crate::value::Value;
+pub use blocking::Blocking;
+pub use options::{CallOptions, Heartbeat, Options, Output, Restart, Stream};
+pub use reply::Reply;
+use shared::Shared;
+use supervisor::Worker;
+
+/// How long each step of a stop may take: the message, then TERM, then KILL.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+/// The same where the last handle is dropped, which must not wait long.
+const DROP_GRACE: Duration = Duration::from_millis(250);
+
+/// A handle to a worker. Clones are the same worker; when the last is gone, so is a worker that
+/// was spawned.
+#[derive(Debug, Clone)]
+pub struct Parent {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    worker: Worker,
+}
+
+impl Parent {
+    /// Starts a program that connects back. It does not wait for it: calls do.
+    pub fn spawn(program: Program, options: Options) -> Result<Parent, Error> {
+        let shared = Arc::new(Shared::new(program.name(), options));
+        let worker = Worker::spawn(&shared, program)?;
+        Ok(Parent { inner: Arc::new(Inner { shared, worker }) })
+    }
+
+    /// Finds a service and connects to it. When the connection ends it is looked for again.
+    pub async fn connect(service: &str, options: Options) -> Result<Parent, Error> {
+        let max = options.connect_max;
+        let parent = Parent::seek(service, options)?;
+        match timeout(max, parent.inner.shared.link()).await {
+            Ok(up) => up.map(|_| parent),
+            Err(_) => Err(Error::NoService(service.into())),
+        }
+    }
+
+    fn seek(service: &str, options: Options) -> Result<Parent, Error> {
+        let shared = Arc::new(Shared::new(service, options));
+        let worker = Worker::connect(&shared, service)?;
+        Ok(Parent { inner: Arc::new(Inner { shared, worker }) })
+    }
+
+    /// Calls a function. The arguments are a tuple, a list, or `()` for none.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<T, Error> {
+        self.call_with(&CallOptions::default(), function, args).await?.read()
+    }
+
+    /// As [`Parent::call`], with any values.
+    pub async fn call_values(&self, function: &str, args: &[Value<'_>]) -> Result<Reply, Error> {
+        self.call_with(&CallOptions::default(), function, args).await
+    }
+
+    /// A call with options of its own.
+    pub async fn call_with(
+        &self,
+        options: &CallOptions,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<Reply, Error> {
+        let args = pack(args)?;
+        let max = options.timeout.unwrap_or(self.inner.shared.options.call_max);
+        match timeout(max, self.inner.shared.request(options, function, &args)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::TimedOut(max)),
+        }
+    }
+
+    /// The same worker for callers without a runtime.
+    pub fn blocking(&self) -> Blocking {
+        Blocking::new(self.clone())
+    }
+
+    /// Ends the worker: it is asked to, then told, then killed with all that it started. Calls
+    /// that are pending fail.
+    pub async fn stop(&self) {
+        let (sender, receiver) = oneshot::channel();
+        let inner = self.inner.clone();
+        let stop = move || {
+            inner.end(STOP_GRACE);
+            // Nobody may be waiting any more.
+            let _ = sender.send(());
+        };
+        match thread::Builder::new().name("multifrost-stop".into()).spawn(stop) {
+            // It always answers.
+            Ok(_) => receiver.await.unwrap_or_default(),
+            Err(_) => self.inner.end(DROP_GRACE),
+        }
+    }
+
+    /// Whether the worker is connected.
+    pub fn is_connected(&self) -> bool {
+        self.inner.shared.is_up()
+    }
+
+    /// Whether it answers heartbeats; one that runs calls one at a time does not while it does.
+    pub fn is_responsive(&self) -> bool {
+        self.inner.shared.beat.is_answered()
+    }
+
+    /// The process of a worker that was spawned, while it lives.
+    pub fn process_id(&self) -> Option<u32> {
+        self.inner.worker.process_id()
+    }
+}
+
+impl Inner {
+    fn end(&self, grace: Duration) {
+        self.shared.stop();
+        self.shared.say_shutdown(self.worker.is_ours());
+        self.worker.end(grace);
+        self.shared.close();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.end(DROP_GRACE);
+    }
+}
+
+/// Arguments as a packed list.
+fn pack(args: impl Serialize) -> Result<Vec<u8>, Error> {
+    let packed = rmp_serde::to_vec_named(&args).map_err(|it| Error::Arguments(it.to_string()))?;
+    if packed == [NIL] {
+        return Ok(vec![EMPTY_ARRAY]);
+    }
+    match msgpack::Reader::new(&packed).token() {
+        Ok(msgpack::Token::Array(_)) => Ok(packed),
+        _ => Err(Error::Arguments("they are no tuple and no list".into())),
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn s6_1_4_s30_2_arguments_are_a_list() {
+    assert_eq!(pack((1, "a")).unwrap(), b"\x92\x01\xa1a");
+    assert_eq!(pack(()).unwrap(), b"\x90");
+    assert_eq!(pack([Value::Nil]).unwrap(), b"\x91\xc0");
+    assert_eq!(pack(5), Err(Error::Arguments("they are no tuple and no list".into())));
+}

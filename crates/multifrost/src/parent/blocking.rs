@@ -1,0 +1,63 @@
+//! The same handle for callers that wait on a thread.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{CallOptions, Options, Parent, Reply, STOP_GRACE, pack};
+use crate::error::Error;
+use crate::value::Value;
+use crate::wait::block_on;
+
+/// A handle whose calls block the thread. It needs no runtime.
+#[derive(Debug, Clone)]
+pub struct Blocking {
+    parent: Parent,
+}
+
+impl Blocking {
+    pub(super) fn new(parent: Parent) -> Blocking {
+        Blocking { parent }
+    }
+
+    /// As [`Parent::connect`].
+    pub fn connect(service: &str, options: Options) -> Result<Blocking, Error> {
+        let max = options.connect_max;
+        let parent = Parent::seek(service, options)?;
+        match block_on(parent.inner.shared.link(), max) {
+            Some(up) => up.map(|_| Blocking { parent: parent.clone() }),
+            None => Err(Error::NoService(service.into())),
+        }
+    }
+
+    /// As [`Parent::call`].
+    pub fn call<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<T, Error> {
+        self.call_with(&CallOptions::default(), function, args)?.read()
+    }
+
+    /// As [`Parent::call_values`].
+    pub fn call_values(&self, function: &str, args: &[Value<'_>]) -> Result<Reply, Error> {
+        self.call_with(&CallOptions::default(), function, args)
+    }
+
+    /// As [`Parent::call_with`].
+    pub fn call_with(
+        &self,
+        options: &CallOptions,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<Reply, Error> {
+        let args = pack(args)?;
+        let shared = &self.parent.inner.shared;
+        let max = options.timeout.unwrap_or(shared.options.call_max);
+        block_on(shared.request(options, function, &args), max).unwrap_or(Err(Error::TimedOut(max)))
+    }
+
+    /// As [`Parent::stop`].
+    pub fn stop(&self) {
+        self.parent.inner.end(STOP_GRACE);
+    }
+}

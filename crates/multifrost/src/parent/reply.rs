@@ -1,0 +1,52 @@
+//! An answer.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::msgpack::{self, Malformed, NIL};
+use crate::value::Value;
+
+/// What a function gave, still packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    message: Vec<u8>,
+    result: Option<Range<usize>>,
+}
+
+impl Reply {
+    /// The result of a message; one that is missing means nil.
+    pub(super) fn new(message: Vec<u8>) -> Result<Reply, Malformed> {
+        let result = Envelope::scan(&message)?.result.map(|result| {
+            let start = result.as_ptr().addr() - message.as_ptr().addr();
+            start..start + result.len()
+        });
+        Ok(Reply { message, result })
+    }
+
+    /// As it came.
+    pub fn packed(&self) -> &[u8] {
+        self.result.clone().map_or(&[NIL], |range| &self.message[range])
+    }
+
+    /// As a value that borrows from it.
+    pub fn value(&self) -> Result<Value<'_>, Error> {
+        Value::read(self.packed()).map_err(|error| Error::Answer(error.to_string()))
+    }
+
+    /// As a type.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        rmp_serde::from_slice(self.packed()).map_err(|error| Error::Answer(error.to_string()))
+    }
+}
+
+/// The words of an ERROR.
+pub(super) fn error_text(envelope: &Envelope<'_>) -> String {
+    let Some(packed) = envelope.error else { return "Unknown error".into() };
+    match msgpack::text(packed) {
+        Some(text) => text.into(),
+        None => Value::read(packed).map_or("Unknown error".into(), |value| format!("{value:?}")),
+    }
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
+use crate::socket::{Inbox, LOOPBACK, Link, Server, Terms};
+use crate::wait::block_on;
+use crate::zmtp::Role;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The far end of a parent's connection, in the test's own hands.
+struct Far {
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    inbox: Inbox,
+    server: Server,
+}
+
+const ROUTER: Terms = Terms { role: Role::Router, message_bytes_max: 1 << 20 };
+const DEALER: Terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
+
+fn far(options: Options) -> Far {
+    let shared = Arc::new(Shared::new("far", options));
+    let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
+    let serving = shared.clone();
+    let serve = move |link, inbox| serving.serve(&link, inbox, Error::Disconnected);
+    thread::spawn(move || listening.run(DEALER, serve));
+    let (link, inbox) = crate::socket::connect(server.port(), ROUTER).unwrap();
+    Far { shared, link, inbox, server }
+}
+
+impl Far {
+    /// Calls `add`, answers with what `answers` makes of the id, and gives what the caller gets.
+    fn check(&mut self, answers: impl Fn(&str) -> Vec<Packet>) -> Result<Reply, Error> {
+        let shared = self.shared.clone();
+        let options = CallOptions::default();
+        let call = move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), PATIENCE);
+        let caller = thread::spawn(call);
+        let message = self.inbox.next(&self.link).unwrap();
+        let id = Envelope::scan(&message).unwrap().id.and_then(msgpack::text).unwrap();
+        for packet in answers(id) {
+            block_on(self.link.send(packet), PATIENCE).unwrap().unwrap();
+        }
+        caller.join().unwrap().unwrap()
+    }
+}
+
+fn response(id: Id<'_>, result: &[u8]) -> Packet {
+    Draft::new(Kind::Response, id).packed("result", result).finish()
+}
+
+#[test]
+fn s13_5_s30_6_s34_4_only_the_answer_under_the_right_id_counts() {
+    let mut far = far(Options::default());
+    let reply = far.check(|id| {
+        vec![
+            response(Id::Text("unknown"), b"\x07"),
+            response(Id::Packed(b"\xc0"), b"\x07"),
+            response(Id::Packed(b"\x05"), b"\x07"),
+            Draft::new(Kind::Call, Id::Text(id)).packed("result", b"\x07").finish(),
+            Draft::new(Kind::Heartbeat, Id::Text(id)).finish(),
+            response(Id::Text(id), b"\x03"),
+            response(Id::Text(id), b"\x07"),
+        ]
+    });
+    assert_eq!(reply.unwrap().read(), Ok(3));
+    assert!(!far.shared.has_pending());
+}
+
+#[test]
+fn s7_3_1_a_missing_result_is_nothing() {
+    let mut far = far(Options::default());
+    let reply = far.check(|id| vec![Draft::new(Kind::Response, Id::Text(id)).finish()]);
+    assert_eq!(reply.unwrap().value(), Ok(Value::Nil));
+    let reply = far.check(|id| vec![response(Id::Text(id), b"\xc0")]);
+    assert_eq!(reply.unwrap().read(), Ok(()));
+}
+
+#[test]
+fn s6_3_1_odd_errors_are_errors_still() {
+    let mut far = far(Options::default());
+    for (packed, text) in [
+        (Some(&b"\xa2no"[..]), "no"),
+        (Some(b"\xc0"), "Unknown error"),
+        (None, "Unknown error"),
+        (Some(b"\x81\xa1a\x01"), "Map([(Str(\"a\"), Int(1))])"),
+        (Some(b"\xa1\xff"), "Unknown error"),
+    ] {
+        let answer = far.check(|id| {
+            let draft = Draft::new(Kind::Error, Id::Text(id));
+            vec![packed.into_iter().fold(draft, |it, packed| it.packed("error", packed)).finish()]
+        });
+        assert_eq!(answer, Err(Error::Remote(text.into())));
+    }
+}
+
+#[test]
+fn s6_4_2_output_needs_no_id() {
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hear = heard.clone();
+    let output = Arc::new(move |it: Output<'_>| hear.lock().unwrap().push(it.to_string()));
+    let mut far = far(Options { output, ..Options::default() });
+    let reply = far.check(|id| {
+        let out = |kind, id, text| Draft::new(kind, id).text("output", text).finish();
+        vec![
+            out(Kind::Stdout, Id::Packed(b"\xc0"), "one"),
+            out(Kind::Stderr, Id::Text("x"), "two"),
+            out(Kind::Stdout, Id::Text("x"), ""),
+            response(Id::Text(id), b"\x03"),
+        ]
+    });
+    assert!(reply.is_ok());
+    assert_eq!(*heard.lock().unwrap(), ["[far STDOUT]: one", "[far STDERR]: two"]);
+}
+
+#[test]
+fn s8_2_the_end_of_a_connection_fails_what_is_pending() {
+    let mut far = far(Options::default());
+    let link = far.link.clone();
+    let answer = far.check(|_| {
+        link.cut();
+        vec![]
+    });
+    assert_eq!(answer, Err(Error::Disconnected("the other side closed it".into())));
+    assert!(!far.shared.has_pending());
+}
+
+#[test]
+fn a_second_connection_beside_a_live_one_is_refused() {
+    let mut far = far(Options::default());
+    assert!(far.check(|id| vec![response(Id::Text(id), b"\x03")]).is_ok());
+    let (link, mut inbox) = crate::socket::connect(far.server.port(), ROUTER).unwrap();
+    assert!(inbox.next(&link).is_err());
+    assert!(far.check(|id| vec![response(Id::Text(id), b"\x03")]).is_ok());
+}
+
+#[test]
+fn s3_5_s20_1_a_call_on_the_wire() {
+    let mut far = far(Options::default());
+    let shared = far.shared.clone();
+    let options = CallOptions { client_name: Some("me".into()), ..CallOptions::default() };
+    let call = move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), PATIENCE);
+    let caller = thread::spawn(call);
+    let message = far.inbox.next(&far.link).unwrap();
+    let Ok(Value::Map(fields)) = Value::read(&message) else { panic!("{message:?}") };
+    let keys: Vec<_> = fields.iter().filter_map(|(key, _)| key.as_str()).collect();
+    let core = ["app", "id", "type", "timestamp", "function", "args", "namespace", "client_name"];
+    assert_eq!(keys, core);
+    assert_eq!(Value::Map(fields).get("namespace"), Some(&"default".into()));
+    far.shared.stop();
+    assert_eq!(caller.join().unwrap(), Some(Err(Error::Stopped)));
+}

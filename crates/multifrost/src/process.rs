@@ -1,0 +1,192 @@
+//! A child's process: it and all that it starts are one group, and end together.
+
+mod drain;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+use std::{fmt, io};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::sync::watch;
+
+use crate::error::Exit;
+use crate::wait::block_on;
+use drain::Tail;
+
+/// How long the last words of a dead process are waited for: a process that left its group may
+/// hold the pipe open.
+const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
+
+/// What is started to be a child.
+#[derive(Debug, Clone)]
+pub struct Program {
+    executable: PathBuf,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    folder: Option<PathBuf>,
+    name: String,
+}
+
+impl Program {
+    /// A program that is a worker itself.
+    pub fn new(executable: impl Into<PathBuf>) -> Program {
+        let executable = executable.into();
+        let name = file_name(&executable);
+        Program { executable, arguments: vec![], variables: vec![], folder: None, name }
+    }
+
+    /// A script and what runs it. Python's library wants to be told that it is a worker.
+    pub fn script(executable: impl Into<PathBuf>, script: impl Into<PathBuf>) -> Program {
+        let script = script.into();
+        let program = Program::new(executable);
+        let is_python = ["python", "pypy"].iter().any(|it| program.name.starts_with(it));
+        let name = file_name(&script);
+        let program = Program { name, ..program.argument(script) };
+        if is_python { program.argument("--worker") } else { program }
+    }
+
+    /// One more argument.
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Program {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// A variable of its environment, beside those of this process.
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Program {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Where it starts; where this process is, if nothing is said.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Program {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// What its output is labelled with: the script's or the program's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn command(&self, port: u16) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.args(&self.arguments);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.env("COMLINK_ZMQ_PORT", port.to_string()).env("COMLINK_WORKER_MODE", "1");
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        command
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(OsStr::new("worker")).to_string_lossy().into_owned()
+}
+
+/// What is to be done with a line that a process prints; the flag is for standard error.
+pub(crate) type Lines = Arc<dyn Fn(bool, &str) + Send + Sync>;
+
+/// A process that was started.
+pub(crate) struct Process {
+    /// Until it is reaped; then its number may be another's.
+    group: Mutex<Option<Pid>>,
+    exit: watch::Sender<Option<Exit>>,
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Process({:?})", self.lock())
+    }
+}
+
+impl Process {
+    /// Starts it, reads all that it prints, and waits for its end.
+    pub(crate) fn start(program: &Program, port: u16, lines: &Lines) -> io::Result<Arc<Process>> {
+        let mut child = program.command(port).spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
+        let process =
+            Arc::new(Process { group: Mutex::new(Some(pid)), exit: watch::Sender::new(None) });
+        let tail = Arc::new(Tail::default());
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let (lines, lines_err) = (lines.clone(), lines.clone());
+        let (watching, last) = (process.clone(), tail.clone());
+        let started = start(move || watching.watch(child, pid, &last))
+            .and_then(|()| start(move || drain::read(out, |line| lines(false, line))))
+            .and_then(|()| start(move || read_errors(err, &tail, &lines_err)));
+        if let Err(error) = started {
+            process.signal(Signal::KILL);
+            return Err(error);
+        }
+        Ok(process)
+    }
+
+    /// Waits for the end, and takes what is left of the group along before the number is free.
+    fn watch(&self, mut child: Child, pid: Pid, tail: &Tail) {
+        // An error means that there is nothing to wait for.
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let status = {
+            let mut group = self.lock();
+            if let Some(pid) = group.take() {
+                // The group may be empty by now.
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+            child.wait()
+        };
+        let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+        tail.wait(LAST_WORDS_MAX);
+        self.exit.send_replace(Some(Exit { status, stderr: tail.lines() }));
+    }
+
+    /// A signal to the whole group, if it is still there.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(pid) = *self.lock() {
+            // It may be about to end by itself.
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.lock().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+    }
+
+    /// How it ended, if it does within `max`.
+    pub(crate) fn ended(&self, max: Duration) -> Option<Exit> {
+        let mut exit = self.exit.subscribe();
+        let ended = block_on(exit.wait_for(Option::is_some), max)?;
+        ended.ok().and_then(|exit| exit.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn start(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name("multifrost-process".into()).spawn(run).map(drop)
+}
+
+fn read_errors(from: Option<ChildStderr>, tail: &Tail, lines: &Lines) {
+    drain::read(from, |line| {
+        tail.keep(line);
+        lines(true, line);
+    });
+    tail.close();
+}
+
+/// Asks it to end, then insists: each step has `grace`.
+pub(crate) fn end(process: &Process, grace: Duration) -> Option<Exit> {
+    let steps = [None, Some(Signal::TERM), Some(Signal::KILL)];
+    steps.into_iter().find_map(|step| {
+        step.into_iter().for_each(|signal| process.signal(signal));
+        process.ended(grace)
+    })
+}

@@ -1,0 +1,175 @@
+//! The writing half of a connection. Whoever sends writes straight to the socket; only what the
+//! socket does not take at once waits in a queue that a thread writes off. The queue is bounded and
+//! senders wait: nothing is ever dropped in silence.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+use std::pin::pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use tokio::sync::Notify;
+
+use crate::envelope::Packet;
+use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
+
+/// A connection that can be sent to from any thread or task.
+#[derive(Debug)]
+pub(crate) struct Link {
+    stream: TcpStream,
+    outbox: Mutex<Outbox>,
+    /// Told to the writing thread, and to whoever waits for it to be done.
+    changed: Condvar,
+    /// Told to senders.
+    room: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Outbox {
+    queue: VecDeque<Packet>,
+    /// Of the queue, and of what is being written.
+    bytes: usize,
+    has_writer: bool,
+    is_closed: bool,
+}
+
+/// Why a packet was not sent.
+#[derive(Debug)]
+pub(crate) enum SendError {
+    /// The queue is full: here it is again.
+    Full(Packet),
+    /// The connection is at its end.
+    Closed,
+}
+
+impl Link {
+    pub(super) fn new(stream: TcpStream) -> Link {
+        let outbox = Mutex::default();
+        Link { stream, outbox, changed: Condvar::new(), room: Notify::new() }
+    }
+
+    /// Sends, and waits for room first. It needs no runtime, and may be dropped while it waits.
+    pub(crate) async fn send(self: &Arc<Link>, mut packet: Packet) -> Result<(), SendError> {
+        loop {
+            let mut room = pin!(self.room.notified());
+            room.as_mut().enable();
+            match self.try_send(packet) {
+                Err(SendError::Full(back)) => packet = back,
+                done => return done,
+            }
+            room.await;
+        }
+    }
+
+    /// Sends unless it would have to wait.
+    pub(crate) fn try_send(self: &Arc<Link>, mut packet: Packet) -> Result<(), SendError> {
+        let mut outbox = self.lock();
+        if outbox.is_closed {
+            return Err(SendError::Closed);
+        }
+        if outbox.bytes > QUEUE_BYTES_MAX {
+            return Err(SendError::Full(packet));
+        }
+        if outbox.bytes == 0 {
+            match self.write_now(&mut packet) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(_) => {
+                    self.end(outbox);
+                    return Err(SendError::Closed);
+                }
+            }
+        }
+        outbox.bytes += packet.as_slice().len();
+        outbox.queue.push_back(packet);
+        if outbox.has_writer {
+            self.changed.notify_all();
+            return Ok(());
+        }
+        let link = self.clone();
+        let writer = thread::Builder::new().name("multifrost-write".into());
+        outbox.has_writer = writer.spawn(move || link.write_off()).is_ok();
+        if outbox.has_writer {
+            return Ok(());
+        }
+        self.end(outbox);
+        Err(SendError::Closed)
+    }
+
+    /// A PONG is worth no wait.
+    pub(super) fn try_pong(self: &Arc<Link>, packet: Packet) {
+        // A peer that does not read needs no sign of life.
+        let _ = self.try_send(packet);
+    }
+
+    /// Writes what the socket takes without waiting, and says whether that was all.
+    fn write_now(&self, packet: &mut Packet) -> io::Result<bool> {
+        while !packet.as_slice().is_empty() {
+            match send(&self.stream, packet.as_slice(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(bytes) => packet.advance(bytes),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The writing thread: until the connection ends, it writes what waits.
+    fn write_off(&self) {
+        loop {
+            let mut outbox = self.lock();
+            while outbox.queue.is_empty() && !outbox.is_closed {
+                outbox = self.changed.wait(outbox).unwrap_or_else(PoisonError::into_inner);
+            }
+            let Some(packet) = outbox.queue.pop_front() else { return };
+            drop(outbox);
+            let written = (&self.stream).write_all(packet.as_slice());
+            let mut outbox = self.lock();
+            outbox.bytes -= packet.as_slice().len();
+            if written.is_err() {
+                return self.end(outbox);
+            }
+            drop(outbox);
+            self.changed.notify_all();
+            self.room.notify_waiters();
+        }
+    }
+
+    /// Sends what waits, within a limit, and then ends the connection.
+    pub(crate) fn close(&self) {
+        let outbox = self.lock();
+        let flushed = self
+            .changed
+            .wait_timeout_while(outbox, LINGER_MAX, |outbox| outbox.bytes > 0 && !outbox.is_closed);
+        let (outbox, _) = flushed.unwrap_or_else(PoisonError::into_inner);
+        self.end(outbox);
+    }
+
+    /// Ends the connection at once: readers, writers and waiting senders notice.
+    pub(crate) fn cut(&self) {
+        self.end(self.lock());
+    }
+
+    fn end(&self, mut outbox: MutexGuard<'_, Outbox>) {
+        outbox.is_closed = true;
+        outbox.queue.clear();
+        drop(outbox);
+        // It may be gone already, which is what is wanted.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        self.changed.notify_all();
+        self.room.notify_waiters();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// A panic of another thread leaves a queue that is whole.
+    fn lock(&self) -> MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,265 @@
+//! A parent and children that are real processes.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use multifrost::parent::{CallOptions, Heartbeat, Options, Output, Restart};
+use multifrost::{Error, Parent, Program, Value};
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_frost-worker"))
+}
+
+fn spawn(options: Options) -> Parent {
+    Parent::spawn(program(), options).unwrap()
+}
+
+/// A shell script as a worker that never connects.
+fn shell(script: &str) -> Program {
+    Program::new("sh").argument("-c").argument(script)
+}
+
+/// Waits for something of another process, without a clock.
+async fn until(mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it never came to be");
+}
+
+/// A call that was sent and is not answered for a minute.
+async fn sleeping(parent: &Parent) -> tokio::task::JoinHandle<Result<f64, Error>> {
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let parent = parent.clone();
+    let call = tokio::spawn(async move { parent.call("sleep", (60.0,)).await });
+    // Now it runs, and sends before it waits.
+    tokio::task::yield_now().await;
+    call
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+#[tokio::test]
+async fn s8_1_s8_3_s23_9_s35_1_a_call_is_answered() {
+    let parent = spawn(Options::default());
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let reply = parent.call_values("echo", &[Value::Bin(b"\xff"[..].into())]).await.unwrap();
+    assert_eq!(reply.value(), Ok(Value::Bin(b"\xff"[..].into())));
+    assert_eq!(parent.call("echo", ((),)).await, Ok(()));
+    let wrong = parent.call::<i64>("echo", ("text",)).await.unwrap_err();
+    assert!(matches!(wrong, Error::Answer(_)), "{wrong}");
+    assert!(parent.is_connected());
+}
+
+#[test]
+fn s40_4_the_blocking_handle_needs_no_runtime() {
+    let blocking = spawn(Options::default()).blocking();
+    assert_eq!(blocking.call("add", (1, 2)), Ok(3));
+    assert_eq!(blocking.call("sleep", (0.0,)), Ok(0.0));
+    let options = CallOptions { timeout: Some(Duration::ZERO), ..CallOptions::default() };
+    assert_eq!(blocking.call_with(&options, "sleep", (60,)), Err(Error::TimedOut(Duration::ZERO)));
+    blocking.stop();
+    assert_eq!(blocking.call::<i64>("add", (1, 2)), Err(Error::Stopped));
+}
+
+#[tokio::test]
+async fn s8_4_s9_8_s13_4_s26_3_errors_are_the_childs_own_words() {
+    let parent = spawn(Options::default());
+    for (function, args, text) in [
+        ("fail", vec!["no"], "ValueError: no"),
+        ("nope", vec![], "Function 'nope' not found"),
+        ("_secret", vec![], "Cannot call private method '_secret'"),
+        ("", vec![], "Message missing 'function' field"),
+    ] {
+        let answer = parent.call::<()>(function, args).await;
+        assert_eq!(answer, Err(Error::Remote(text.into())));
+    }
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3), "s9_8: it goes on after errors");
+}
+
+#[tokio::test]
+async fn s8_5_s12_1_s25_8_a_timeout_frees_its_place_and_late_answers_are_dropped() {
+    let parent = spawn(Options { pending_calls_max: 1, ..Options::default() });
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let short = CallOptions { timeout: Some(Duration::from_millis(1)), ..CallOptions::default() };
+    for _ in 0..3 {
+        let error = parent.call_with(&short, "sleep", (0.05,)).await.unwrap_err();
+        assert_eq!(error, Error::TimedOut(Duration::from_millis(1)));
+    }
+    assert_eq!(parent.call("add", (3, 4)).await, Ok(7));
+}
+
+#[tokio::test]
+async fn s16_1_s16_2_a_thousand_calls_at_once() {
+    let parent = spawn(Options { pending_calls_max: 100, ..Options::default() });
+    let calls = (0..1000).map(|n| {
+        let parent = parent.clone();
+        tokio::spawn(async move { parent.call::<i64>("add", (n, 1)).await })
+    });
+    for (n, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
+        assert_eq!(call.await.unwrap(), Ok(n as i64 + 1));
+    }
+}
+
+#[tokio::test]
+async fn s16_3_calls_run_one_at_a_time_unless_told_otherwise() {
+    let parent = Parent::spawn(program().variable("FROST_CONCURRENCY", "2"), Options::default());
+    let parent = parent.unwrap();
+    let slow = sleeping(&parent).await;
+    // The second call overtakes the first, which never ends.
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    parent.stop().await;
+    assert_eq!(slow.await.unwrap(), Err(Error::Stopped));
+}
+
+#[tokio::test]
+async fn s6_6_heartbeats_do_not_wait_for_calls() {
+    let often = Duration::from_millis(20);
+    let beat = Heartbeat { first: often, interval: often, max: often, misses_max: 3 };
+    let parent = spawn(Options { heartbeat: Some(beat), ..Options::default() });
+    assert_eq!(parent.call("sleep", (0.3,)).await, Ok(0.3));
+    until(|| parent.is_responsive()).await;
+}
+
+#[tokio::test]
+async fn s38_1_a_child_that_hangs_is_replaced_where_that_is_wanted() {
+    let often = Duration::from_millis(20);
+    let beat = Heartbeat { first: often, interval: often, max: often, misses_max: 3 };
+    let restart = Some(Restart { pause: Duration::ZERO, ..Restart::default() });
+    let parent = spawn(Options { heartbeat: Some(beat), restart, ..Options::default() });
+    let pid: u32 = parent.call("pid", ()).await.unwrap();
+    let pid_text = pid.to_string();
+    let stopped = std::process::Command::new("kill").args(["-s", "STOP", &pid_text]).status();
+    assert!(stopped.unwrap().success());
+    until(|| !is_alive(pid)).await;
+    assert_ne!(parent.call::<u32>("pid", ()).await.unwrap(), pid);
+}
+
+#[tokio::test]
+async fn s8_7_s10_1_4_the_environment_of_a_child() {
+    let parent = spawn(Options::default());
+    let port: String = parent.call("getenv", ("COMLINK_ZMQ_PORT",)).await.unwrap();
+    assert!(port.parse::<u16>().is_ok_and(|port| port >= 1024), "{port}");
+    let mode: String = parent.call("getenv", ("COMLINK_WORKER_MODE",)).await.unwrap();
+    assert_eq!(mode, "1");
+}
+
+#[tokio::test]
+async fn s6_4_3_s7_5_1_s8_6_s14_4_s22_11_what_a_child_prints_is_told() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = heard.clone();
+    let output = Arc::new(move |it: Output<'_>| hear.lock().unwrap().push(it.to_string()));
+    let parent = spawn(Options { output, ..Options::default() });
+    assert_eq!(parent.call("say", ("žluť",)).await, Ok(()));
+    let expected = ["[frost-worker STDOUT]: žluť", "[frost-worker STDERR]: žluť"];
+    assert_eq!(*heard.lock().unwrap(), expected, "told before the answer");
+    // More than any pipe holds: somebody reads it.
+    assert_eq!(parent.call("flood", (1 << 20,)).await, Ok(()));
+    let bytes = || heard.lock().unwrap().iter().map(|it| it.matches('x').count()).sum::<usize>();
+    until(|| bytes() == 1 << 20).await;
+}
+
+#[tokio::test]
+async fn s18_2_listening_beyond_this_machine_is_warned_of() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = heard.clone();
+    let output = Arc::new(move |it: Output<'_>| hear.lock().unwrap().push(it.to_string()));
+    let ip = std::net::Ipv4Addr::UNSPECIFIED.into();
+    let parent = spawn(Options { output, ip, ..Options::default() });
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let heard = heard.lock().unwrap();
+    assert!(heard[0].contains("listening beyond this machine"), "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_crash_fails_all_calls_at_once_and_says_how() {
+    let parent = Parent::spawn(program().variable("FROST_CONCURRENCY", "2"), Options::default());
+    let parent = parent.unwrap();
+    let slow = sleeping(&parent).await;
+    let crash = parent.call::<()>("crash", (3,)).await.unwrap_err();
+    let Error::Exited(exit) = &crash else { panic!("{crash}") };
+    assert_eq!((exit.status.as_str(), exit.stderr.len()), ("exit status: 3", 1));
+    assert_eq!(exit.stderr[0], "these are my last words");
+    assert_eq!(slow.await.unwrap(), Err(crash.clone()));
+    assert_eq!(parent.call::<i64>("add", (1, 2)).await, Err(crash), "and later ones too");
+}
+
+#[tokio::test]
+async fn a_child_that_never_connects_fails_its_calls_when_it_ends() {
+    let parent = Parent::spawn(shell("echo sorry >&2; exit 7"), Options::default()).unwrap();
+    let error = parent.call::<()>("add", (1, 2)).await.unwrap_err();
+    assert_eq!(error.to_string(), "the worker ended: exit status: 7\nsorry");
+    let error = Parent::spawn(Program::new("no/such/program"), Options::default()).unwrap_err();
+    assert!(matches!(error, Error::System(_)), "{error}");
+}
+
+#[tokio::test]
+async fn s8_10_a_child_that_ends_is_started_again() {
+    let restart = Restart { pause: Duration::ZERO, attempts_max: 2, ..Restart::default() };
+    let parent = spawn(Options { restart: Some(restart), ..Options::default() });
+    for _ in 0..2 {
+        let before: u32 = parent.call("pid", ()).await.unwrap();
+        assert!(matches!(parent.call::<()>("crash", (1,)).await, Err(Error::Exited(_))));
+        assert_ne!(parent.call::<u32>("pid", ()).await.unwrap(), before);
+    }
+    let last = parent.call::<()>("crash", (1,)).await.unwrap_err();
+    until(|| !parent.is_connected()).await;
+    assert_eq!(parent.call::<()>("pid", ()).await, Err(last), "but not for ever");
+}
+
+#[tokio::test]
+async fn s23_10_s32_1_stop_and_drop_end_the_whole_group() {
+    for is_dropped in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        // It heeds no signal but KILL, and neither does what it starts.
+        let script = format!("trap '' TERM; sleep 600 & echo $! > {}; wait; wait", file.display());
+        let parent = Parent::spawn(shell(&script), Options::default()).unwrap();
+        let pid = || std::fs::read_to_string(&file).ok().and_then(|it| it.trim().parse().ok());
+        until(|| pid().is_some()).await;
+        let (child, grandchild) = (parent.process_id().unwrap(), pid().unwrap());
+        assert!(is_alive(child) && is_alive(grandchild));
+        if is_dropped {
+            drop(parent);
+        } else {
+            parent.stop().await;
+        }
+        until(|| !is_alive(child) && !is_alive(grandchild)).await;
+    }
+}
+
+#[tokio::test]
+async fn s6_7_1_s9_9_shutdown_ends_a_child_without_a_signal() {
+    let parent = spawn(Options::default());
+    let pid: u32 = parent.call("pid", ()).await.unwrap();
+    parent.stop().await;
+    assert!(!is_alive(pid));
+    assert_eq!(parent.call::<()>("pid", ()).await, Err(Error::Stopped));
+}
+
+#[tokio::test]
+async fn s36_1_long_messages_pass_and_longer_ones_are_errors() {
+    let parent = spawn(Options { message_bytes_max: 11 << 20, ..Options::default() });
+    let text = "x".repeat(10 << 20);
+    let reply = parent.call_values("echo", &[text.as_str().into()]).await.unwrap();
+    assert_eq!(reply.value(), Ok(text.as_str().into()));
+    let error = parent.call::<()>("echo", (text.repeat(2),)).await.unwrap_err();
+    assert!(matches!(error, Error::TooLarge { max: 11_534_336, .. }), "{error}");
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+}
+
+#[tokio::test]
+async fn s15_3_another_namespace_is_not_answered() {
+    let parent = spawn(Options::default());
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let namespace = Some("other".to_string());
+    let timeout = Some(Duration::from_millis(50));
+    let options = CallOptions { namespace, timeout, ..CallOptions::default() };
+    assert!(matches!(parent.call_with(&options, "add", (1, 2)).await, Err(Error::TimedOut(_))));
+}
