@@ -217,9 +217,7 @@ impl Runs {
         if let Some(voice) = self.voices.get(&sitting.id) {
             return Ok(voice.clone());
         }
-        // Its turns stay together, wherever the first one was answered.
-        let affinity = Some(fastrand::u64(..));
-        let voice = Counted::new(&self.library, sitting, affinity, self.pace)?;
+        let voice = Counted::seated(&self.library, sitting, self.pace)?;
         Ok(Arc::new(match &self.metrics {
             Some(metrics) => voice.by(metrics.clone()),
             None => voice,

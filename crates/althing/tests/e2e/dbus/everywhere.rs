@@ -107,10 +107,10 @@ fn a_person_keeps_providers_with_and_without_the_service() {
         home.run(&["providers", "test", &id]).ends(0).says("2 chat models");
         let model = format!("{id}:fake-small");
         home.run(&["models", "disable", &model]).ends(0).says("is disabled");
-        home.run(&["ask", "--models", &model, "Hello?"]).ends(2).warns("disabled");
+        home.run(&["ask", "--models", &model, "Hello?"]).ends(12).warns("disabled");
         home.run(&["models", "enable", &model]).ends(0);
         let targets = [format!("{id}:err-503"), model.clone()];
-        home.run(&["routes", "set", "fast", &targets[0], &targets[1]]).ends(12);
+        home.run(&["routes", "set", "fast", &targets[0], &targets[1]]).ends(3).warns("err-503");
         home.run(&["routes", "set", "fast", &model]).ends(0).says("1 target");
         home.run(&["routes", "show"]).ends(0).says("fast").says("ok");
         home.run(&["routes", "test", "fast"]).ends(0).says(&format!("{model} answered: "));

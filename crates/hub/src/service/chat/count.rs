@@ -24,7 +24,8 @@ pub(crate) struct Counted {
 
 enum Voice {
     Routed(Routed),
-    Demo(Arc<dyn Model>),
+    /// One model that has no substitute, or a demo voice.
+    Alone(Arc<dyn Model>),
 }
 
 /// Whose call it is.
@@ -65,10 +66,24 @@ impl Counted {
                 let voice = demo::voice(name, pace).ok_or_else(no_voice)?;
                 let provider = demo::PREFIX.trim_end_matches(':').to_string();
                 let price = Some(Price::ZERO);
-                (Voice::Demo(voice), Who { provider, model: name.into(), price })
+                (Voice::Alone(voice), Who { provider, model: name.into(), price })
             }
         };
         Ok(Counted { voice, library: library.clone(), metrics: None, first })
+    }
+
+    /// The voice of a seat in a discussion. Without a substitute it waits for its provider as long as
+    /// a turn may take: a discussion is lost where a single call would only be made again.
+    pub fn seated(library: &Arc<Library>, sitting: &Sitting, pace: Pace) -> Result<Counted> {
+        // Its turns stay together, wherever the first one was answered.
+        let voice = Counted::new(library, sitting, Some(fastrand::u64(..)), pace)?;
+        Ok(match sitting.targets.as_slice() {
+            [only] => {
+                let alone = library.gateway().model(&only.endpoint, &only.model);
+                Counted { voice: Voice::Alone(alone), ..voice }
+            }
+            _ => voice,
+        })
     }
 
     /// Counts there.
@@ -81,7 +96,7 @@ impl Counted {
     pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
         let (speaking, answered) = match &self.voice {
             Voice::Routed(voice) => voice.speak_noting(ask),
-            Voice::Demo(voice) => (voice.speak(ask), Answered::default()),
+            Voice::Alone(voice) => (voice.speak(ask), Answered::default()),
         };
         let meter = Meter {
             library: self.library.clone(),
@@ -99,7 +114,7 @@ impl Model for Counted {
     fn id(&self) -> &str {
         match &self.voice {
             Voice::Routed(voice) => voice.id(),
-            Voice::Demo(voice) => voice.id(),
+            Voice::Alone(voice) => voice.id(),
         }
     }
 
