@@ -1,7 +1,7 @@
 //! What happened in a run, as data. Closed under new methods: a method brings names of phases and
 //! roles, never a new variant, so the log, the terminal and every face know no method by name.
 
-use althing_chat::{Retry, Stop, Tool, ToolCall, Usage};
+use althing_chat::{Called, Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -106,6 +106,9 @@ pub struct Opening {
     /// Functions a single model may ask for; nothing is called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
+    /// Names of functions that are called for every model that asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<String>,
     /// Whether providers are asked to stream.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub stream: bool,
@@ -186,6 +189,10 @@ pub enum Note {
     Queued,
     Started,
     Retrying(Retry),
+    /// A function is being called for the model, which goes on when it has the result.
+    Calling(ToolCall),
+    /// It was called, and this came of it.
+    Called(Called),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

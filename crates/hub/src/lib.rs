@@ -13,3 +13,4 @@ pub mod runs;
 pub mod secrets;
 pub mod service;
 pub mod store;
+pub mod workers;

@@ -27,8 +27,8 @@ pub static GEMINI: Dialect = Dialect {
 /// words get the last one.
 const BUDGETS: &[(&str, u32)] = &[("none", 0), ("minimal", 1024), ("low", 1024), ("medium", 8192)];
 const BUDGET_HIGH: u32 = 24576;
-/// Gemini 3 refuses a call in the history without the signature it came with. Nobody keeps those;
-/// this is the documented stand-in.
+/// Gemini 3 and later refuse a call in the history without the signature it came with. This is the
+/// documented stand-in for one that nobody kept.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 fn write(model: &str, ask: &Ask) -> Request {
@@ -124,14 +124,19 @@ fn said(model: &str, message: &Message) -> Vec<Value> {
         if let Some(id) = own_id(&call.id) {
             part["functionCall"]["id"] = id.into();
         }
-        if at == 0 && model.contains("gemini-3") {
-            part["thoughtSignature"] = NO_SIGNATURE.into();
+        let stand_in = (at == 0 && wants_signature(model)).then_some(NO_SIGNATURE);
+        if let Some(signature) = call.signature.as_deref().or(stand_in) {
+            part["thoughtSignature"] = signature.into();
         }
         part
     });
     let text = (!message.text.is_empty() || message.tool_calls.is_empty())
         .then(|| json!({ "text": message.text }));
     text.into_iter().chain(calls).collect()
+}
+
+fn wants_signature(model: &str) -> bool {
+    ["gemini-3", "gemini-4"].iter().any(|start| model.contains(start))
 }
 
 fn response(before: &[Message], message: &Message) -> Value {
@@ -190,6 +195,7 @@ struct Content<'a> {
 struct Part<'a> {
     text: Option<String>,
     thought: Option<bool>,
+    thought_signature: Option<String>,
     #[serde(borrow)]
     function_call: Option<Call<'a>>,
 }
@@ -277,7 +283,8 @@ fn said_part(part: Part, out: &mut Out) {
         out.text(text);
     }
     if let Some(Call { id, name, args }) = part.function_call {
-        out.call(id.unwrap_or_default(), name.unwrap_or_default(), arguments_text(args));
+        let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
+        out.signed_call(id, name, arguments_text(args), part.thought_signature);
     }
 }
 

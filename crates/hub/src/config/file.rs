@@ -20,6 +20,8 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 /// The keys of `[providers.<id>]`.
 const PROVIDER_KEYS: &[&str] =
     &["provider", "api_key", "api_key_env", "base_url", "models", "parallel"];
+/// The sections that are no settings.
+const SECTIONS: &[&str] = &["providers", "prices", "logins", "workers"];
 
 /// What the file says; empty where there is none. It holds keys, so it cannot be printed.
 pub(super) struct TomlFile {
@@ -71,6 +73,16 @@ impl TomlFile {
         self.table.get("logins")
     }
 
+    /// What is below `workers`, whatever it is.
+    pub(super) fn workers(&self) -> Option<&Value> {
+        self.table.get("workers")
+    }
+
+    /// The folder it is in.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("/")).to_path_buf()
+    }
+
     /// The ids below `[providers]`.
     pub(super) fn provider_ids(&self) -> impl Iterator<Item = &str> {
         let all = self.providers().into_iter().flat_map(Table::iter);
@@ -109,8 +121,7 @@ impl TomlFile {
 
     /// Warns of every name that nothing reads.
     pub(super) fn check_names(&self, warnings: &mut Vec<Warning>) {
-        let settings =
-            SETTINGS.iter().map(|setting| setting.key).chain(["providers", "prices", "logins"]);
+        let settings = SETTINGS.iter().map(|setting| setting.key).chain(SECTIONS.iter().copied());
         self.check("", &self.table, &settings.collect::<Vec<_>>(), warnings);
         for (id, value) in
             self.table.get("providers").and_then(Value::as_table).into_iter().flatten()

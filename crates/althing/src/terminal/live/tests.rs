@@ -28,6 +28,7 @@ fn opening(seats: &[&str]) -> What {
         max_cost_usd: Some(1.0),
         estimate_usd: Some(0.125),
         tools: vec![],
+        offered: vec![],
         stream: true,
     }))
 }

@@ -33,7 +33,7 @@ fn sorted(value: Value) -> Value {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-    ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+    ToolCall { id: id.into(), name: name.into(), arguments: arguments.into(), signature: None }
 }
 
 /// Every kind of message, two calls at once, and every option.
@@ -67,6 +67,7 @@ fn everything() -> Ask {
         temperature: Some(0.7),
         effort: Some("low".into()),
         stream: true,
+        made: vec![],
     }
 }
 
@@ -96,6 +97,26 @@ fn every_dialect_writes_a_call_without_text_or_options() {
     check("plain", &anthropic::ANTHROPIC, "claude-haiku-4-5", &plain);
     check("plain", &gemini::GEMINI, "gemini-3-pro-preview", &plain);
     check("plain", &ollama::OLLAMA, "qwen3:8b", &plain);
+}
+
+/// Gemini sees again what it put beside a call, and the stand-in only where nobody kept it.
+#[test]
+fn gemini_gets_its_signatures_back() {
+    #[track_caller]
+    fn check(model: &str, signatures: [Option<&str>; 2], want: [Option<&str>; 2]) {
+        let calls = signatures
+            .map(|it| ToolCall { signature: it.map(String::from), ..call("fc", "weather", "{}") });
+        let messages = vec![Message::user("Paris?"), Message::calls("", calls.to_vec())];
+        let body = (gemini::GEMINI.write)(model, &Ask { messages, ..Ask::new("", "") }).body;
+        let parts = &body["contents"][1]["parts"];
+        assert_eq!([0, 1].map(|at| parts[at]["thoughtSignature"].as_str()), want, "{model}");
+    }
+    let stand_in = Some("skip_thought_signature_validator");
+    check("gemini-3-pro", [Some("a"), None], [Some("a"), None]);
+    check("gemini-3-pro", [None, None], [stand_in, None]);
+    check("gemini-4-argon", [None, Some("b")], [stand_in, Some("b")]);
+    check("gemini-2.5-flash", [Some("a"), Some("b")], [Some("a"), Some("b")]);
+    check("gemini-2.5-flash", [None, None], [None, None]);
 }
 
 /// A model that thinks by budget does not while results of its calls go back to it.

@@ -9,8 +9,9 @@ use super::peek::affinity;
 use super::reply::{Reply, events, json, refusal};
 use super::router::Desk;
 use crate::log::now_ms;
+use crate::workers::split_tools;
 use althing_chat::{Answer, Delta, Speaking, Usage};
-use althing_gateway::{Target, pass as through, split_effort};
+use althing_gateway::{Target, WORKER, pass as through, split_effort};
 use althing_stdx::{Fault, Kind, Result};
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -49,11 +50,11 @@ async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Resu
     }
     let affinity = affinity(&parts.headers, &body);
     let targets = targets(&desk, &head.model).await?;
-    if passes(dialect, &targets) {
+    if passes(dialect, &targets) && !split_tools(&head.model).1 {
         return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
     }
     let wanted = (dialect.read)(&parse(&body)?)?;
-    let voice = desk.service.voice(&head.model, affinity)?;
+    let voice = desk.service.tooled(&head.model, affinity).await?;
     let writer = (dialect.writer)(new_head(head.model, wanted.echo));
     reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await
 }
@@ -70,7 +71,9 @@ pub(super) async fn targets(desk: &Desk, model: &str) -> Result<Vec<Target>> {
 /// An effort behind the name has to be put into the request.
 pub(super) fn passes(dialect: &Dialect, targets: &[Target]) -> bool {
     let takes = |target: &Target| {
-        (dialect.passes)(target.endpoint.provider) && split_effort(&target.model).1.is_none()
+        let provider = target.endpoint.provider;
+        let has_effort = split_effort(&target.model).1.is_some();
+        (dialect.passes)(provider) && provider.name != WORKER.name && !has_effort
     };
     !targets.is_empty() && targets.iter().all(takes)
 }
@@ -85,7 +88,11 @@ fn new_head(model: String, echo: super::dialect::Echo) -> Head {
 }
 
 fn spoken(speaking: Speaking) -> Pieces {
-    speaking.map(|delta| delta.map(Piece::Delta)).boxed()
+    let piece = |delta| match delta {
+        Delta::Calling(call) => Piece::Comment(format!("calls {}", call.name)),
+        delta => Piece::Delta(delta),
+    };
+    speaking.map(move |delta| delta.map(piece)).boxed()
 }
 
 /// The whole answer, or the beginning of a stream. Until something real comes an error still has a

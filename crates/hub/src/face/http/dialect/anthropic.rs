@@ -42,6 +42,7 @@ fn read(body: &Value) -> Result<Wanted> {
         temperature: body.get("temperature").decimal()?,
         effort: body.get("output_config").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
+        made: vec![],
     };
     let thinking = thinking.is_some_and(|it| it != "disabled");
     Ok(Wanted { ask, echo: Echo { thinking, ..Echo::default() } })
@@ -105,6 +106,7 @@ fn call(block: &Field) -> Result<ToolCall> {
         id: block.get("id").wanted_text()?.into(),
         name: block.get("name").wanted_text()?.into(),
         arguments: input.map_or_else(|| "{}".into(), |it| Value::Object(it.clone()).to_string()),
+        signature: None,
     })
 }
 
@@ -246,7 +248,7 @@ impl Blocks {
     }
 
     fn call(&mut self, out: &mut String, call: &ToolCall) {
-        let ToolCall { id, name, arguments } = call;
+        let ToolCall { id, name, arguments, .. } = call;
         self.start(out, json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
         self.piece(out, json!({ "type": "input_json_delta", "partial_json": arguments }));
         self.close(out);
@@ -273,6 +275,7 @@ impl Writer for Blocks {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
             Delta::Reasoning(_) | Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
 

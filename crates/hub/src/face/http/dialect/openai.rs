@@ -34,6 +34,7 @@ fn read(body: &Value) -> Result<Wanted> {
         temperature: body.get("temperature").decimal()?,
         effort: body.get("reasoning_effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
+        made: vec![],
     };
     let include_usage = body.get("stream_options").get("include_usage").flag()?;
     Ok(Wanted { ask, echo: Echo { include_usage, ..Echo::default() } })
@@ -110,6 +111,7 @@ fn call(field: &Field) -> Result<ToolCall> {
         id: field.get("id").wanted_text()?.into(),
         name: function.get("name").wanted_text()?.into(),
         arguments: arguments.into(),
+        signature: None,
     })
 }
 
@@ -201,6 +203,7 @@ impl Writer for Chunks {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
             Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
 

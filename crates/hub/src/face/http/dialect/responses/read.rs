@@ -40,6 +40,7 @@ pub(super) fn read(body: &Value) -> Result<Wanted> {
         temperature: body.get("temperature").decimal()?,
         effort: body.get("reasoning").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
+        made: vec![],
     };
     let fields = ECHOED.iter().filter_map(|key| {
         let field = body.get(key);
@@ -100,7 +101,7 @@ fn item(item: &Field, messages: &mut Vec<Message>) -> Result<()> {
 fn call(item: &Field, arguments: String) -> Result<ToolCall> {
     let id = item.get("call_id").wanted_text()?.into();
     let name = item.get("name").wanted_text()?.into();
-    Ok(ToolCall { id, name, arguments })
+    Ok(ToolCall { id, name, arguments, signature: None })
 }
 
 /// Calls are part of what the assistant said right before.

@@ -1,0 +1,176 @@
+//! Workers as services in this process, and programs that are no workers.
+
+use super::*;
+use althing_chat::Answer;
+use multifrost::Child;
+use multifrost::child::{Failure, Service};
+use serde_json::json;
+use std::path::Path;
+
+/// A home with a configuration, and the workers in it.
+struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Home {
+        Home { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn workers(&self, toml: &str) -> Arc<Workers> {
+        let (config, world) = self.config(toml);
+        Workers::new(&config, &world)
+    }
+
+    fn config(&self, toml: &str) -> (Config, World) {
+        let file = self.path().join(".config/althing/config.toml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, toml).unwrap();
+        let env = [("PATH".to_string(), "/usr/bin:/bin".to_string())].into();
+        let world = World { env, cwd: self.path().into(), home: self.path().into() };
+        let config = Config::load(&world);
+        assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+        (config, world)
+    }
+
+    /// A service that runs as long as the test's runtime.
+    async fn serve(&self, name: &str, child: Child) {
+        let registry = Registry::at(self.path().join(REGISTRY));
+        let service = Service { registry: Some(registry.clone()), ..Service::new(name) };
+        tokio::spawn(child.service(service).run_async());
+        while registry.find(name).is_none() {
+            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+fn calc() -> Child {
+    let described = r#"[
+        {"name": "sub", "description": "a - b", "parameters": {"type": "object",
+         "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+         "required": ["a", "b"]}},
+        {"name": "div", "parameters": {"properties": {"a": {}, "b": {}}}}
+    ]"#;
+    Child::new()
+        .function("describe", move |(): ()| {
+            Ok(serde_json::from_str::<Value>(described).expect("JSON"))
+        })
+        .function("sub", |(a, b): (i64, i64)| Ok(a - b))
+        .function("div", |(_, _): (i64, i64)| {
+            let text = "by zero\nTraceback (most recent call last):\n  secret/place.py";
+            Err::<i64, Failure>(Failure::new("ZeroDivisionError", text))
+        })
+        .function("complete", |(messages,): (Value,)| {
+            Ok(format!(
+                "{} said {}",
+                messages.as_array().map_or(0, Vec::len),
+                messages[0]["content"]
+            ))
+        })
+}
+
+fn object(value: Value) -> serde_json::Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_offers_what_it_describes() {
+    let home = Home::new();
+    home.serve("math-service", calc()).await;
+    let workers = home.workers("[workers.calc]\nservice = 'math-service'\n");
+    let offer = workers.offer().await;
+    assert_eq!(offer.troubles(), [] as [&str; 0]);
+    assert_eq!(offer.names(), ["calc_sub", "calc_div"]);
+    assert_eq!(offer.tools()[0].description, "a - b");
+    assert_eq!(offer.call("calc_sub", object(json!({"b": 2, "a": 5}))).await.unwrap(), "3");
+    let failed = offer.call("calc_div", object(json!({"a": 1, "b": 0}))).await.unwrap_err();
+    assert!(failed.message.contains("ZeroDivisionError: by zero"), "{failed}");
+    assert!(!failed.message.contains("secret"), "the traceback is for the log: {failed}");
+    let missing = offer.call("calc_sub", object(json!({"a": 5}))).await.unwrap_err();
+    assert_eq!(missing.message, "arguments: 'b' is missing");
+    let unknown = offer.call("calc_pow", object(json!({}))).await.unwrap_err();
+    assert!(unknown.message.contains("there are: calc_sub, calc_div"), "{unknown}");
+    let log = workers.logs(Some("calc"), 10).unwrap();
+    assert!(log[0].1.iter().any(|line| line.text.contains("secret/place.py")), "{log:?}");
+    workers.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn configuration_describes_where_the_worker_does_not_and_says_what_is_offered() {
+    let home = Home::new();
+    let plain = || Child::new().function("add", |(a, b): (i64, i64)| Ok(a + b));
+    home.serve("plain", plain().function("mul", |(a, b): (i64, i64)| Ok(a * b))).await;
+    let names = |workers: Arc<Workers>| async move {
+        let offer = workers.offer().await;
+        [offer.names(), offer.troubles().to_vec()].concat()
+    };
+    let bare = home.workers("[workers.w]\nservice = 'plain'\n");
+    let args = object(json!({"args": [2, 3]}));
+    assert_eq!(bare.offer().await.call("w_mul", args).await.unwrap(), "6");
+    assert_eq!(names(bare).await, ["w_add", "w_mul"]);
+    let tools = "tools = [{ name = 'add', parameters = { properties = { b = {}, a = {} } } }]";
+    let told = home.workers(&format!("[workers.w]\nservice = 'plain'\n{tools}\n"));
+    assert_eq!(told.offer().await.tools()[0].parameters["properties"], json!({"b": {}, "a": {}}));
+    assert_eq!(names(told).await, ["w_add"]);
+    let only = home.workers("[workers.w]\nservice = 'plain'\nonly = ['mul']\n");
+    assert_eq!(names(only).await, ["w_mul"]);
+    let wrong = home.workers("[workers.w]\nservice = 'plain'\nonly = ['pow']\n");
+    assert_eq!(names(wrong).await, ["worker 'w': only: the worker has no function 'pow'"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_asked_says_why() {
+    #[track_caller]
+    fn check(troubles: &[String], parts: &[&str]) {
+        let text = troubles.join("\n");
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    let home = Home::new();
+    let workers = home.workers(
+        "[workers.gone]\nservice = 'nobody'\n\
+         [workers.missing]\nrun = './no-such-program'\n\
+         [workers.dies]\nrun = ['sh', '-c', 'echo my last words >&2; exit 3']\n",
+    );
+    let offer = workers.offer().await;
+    assert!(offer.names().is_empty());
+    check(offer.troubles(), &["worker 'gone': no service 'nobody' is running"]);
+    check(offer.troubles(), &["worker 'missing': cannot start the worker"]);
+    check(offer.troubles(), &["worker 'dies': the worker ended: exit status: 3", "my last words"]);
+    assert_eq!(workers.find("nobody").unwrap_err().kind, Kind::NotFound);
+    let lines = workers.logs(Some("dies"), 10).unwrap();
+    assert!(lines[0].1.iter().any(|line| line.from == "err" && line.text == "my last words"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_is_called_by_its_name_and_a_worker_is_a_model() {
+    let home = Home::new();
+    home.serve("math-service", calc()).await;
+    let toml = "[workers.calc]\nservice = 'math-service'\n[providers.calc]\nprovider = 'worker'\n";
+    let (config, world) = home.config(toml);
+    let workers = Workers::new(&config, &world);
+    let done = workers.call("math-service", "sub", vec![json!(1), json!(2)], None).await;
+    assert_eq!(done.unwrap(), json!(-1));
+    let none = workers.call("calc", "pow", vec![], None).await.unwrap_err();
+    assert_eq!(none.kind, Kind::NotFound, "{none}");
+    let endpoint = workers.endpoint().unwrap();
+    let gateway = althing_gateway::Gateway::new(config.limits());
+    let listed = gateway.list(&endpoint, Duration::from_secs(1)).await.unwrap();
+    assert_eq!(listed.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["calc"]);
+    let speaking = gateway.model(&endpoint, "calc").speak(althing_chat::Ask::new("Hi.", "Well?"));
+    assert_eq!(Answer::collect(speaking).await.unwrap().text, "2 said \"Hi.\"");
+    let speaking = gateway.model(&endpoint, "none").speak(althing_chat::Ask::new("", "Well?"));
+    assert_eq!(Answer::collect(speaking).await.unwrap_err().kind, Kind::UnknownModel);
+}
+
+#[test]
+fn the_wish_for_tools_is_part_of_the_name() {
+    assert_eq!(split_tools("openai:gpt-5.1+tools"), ("openai:gpt-5.1", true));
+    assert_eq!(split_tools("fast+tools"), ("fast", true));
+    assert_eq!(split_tools("fast"), ("fast", false));
+    assert_eq!(split_tools("+tools"), ("+tools", false));
+}
