@@ -12,6 +12,7 @@ mod providers;
 mod reach;
 mod routes;
 mod serve;
+mod workers;
 
 use crate::args::{Cli, Command};
 use crate::terminal::{Screen, WARN, paragraph};
@@ -40,6 +41,7 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Models(args) => models::models(args).await,
         Command::Providers(action) => providers::providers(action).await,
         Command::Routes(action) => routes::routes(action).await,
+        Command::Workers(action) => workers::workers(action).await,
         Command::Serve(args) => serve::serve(args).await,
         Command::Mcp => serve::mcp().await,
         Command::Metrics(args) => metrics::metrics(args).await,

@@ -17,3 +17,4 @@ mod mcp;
 mod person;
 mod resume;
 mod sdk;
+mod workers;

@@ -4,6 +4,7 @@ mod files;
 mod secrets;
 mod servers;
 mod values;
+mod workers;
 
 use super::*;
 use std::fs;

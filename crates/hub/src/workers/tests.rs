@@ -1,7 +1,10 @@
 //! Workers as services in this process, and programs that are no workers.
 
 use super::*;
-use althing_chat::Answer;
+use crate::service::Service as Service_;
+use crate::service::words::{Caller, CompleteRequest};
+use althing_chat::{Answer, Message, Tool};
+use althing_testkit::Upstream;
 use multifrost::Child;
 use multifrost::child::{Failure, Service};
 use serde_json::json;
@@ -165,6 +168,41 @@ async fn a_service_is_called_by_its_name_and_a_worker_is_a_model() {
     assert_eq!(Answer::collect(speaking).await.unwrap().text, "2 said \"Hi.\"");
     let speaking = gateway.model(&endpoint, "none").speak(althing_chat::Ask::new("", "Well?"));
     assert_eq!(Answer::collect(speaking).await.unwrap_err().kind, Kind::UnknownModel);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_ask_for_tools_by_the_models_name() {
+    let home = Home::new();
+    home.serve("math-service", calc()).await;
+    let upstream = Upstream::start(Default::default());
+    let (_, mut world) = home.config("[workers.calc]\nservice = 'math-service'\n");
+    world.env.insert("OPENAI_API_KEY".into(), "sk-test-0123456789abcdef".into());
+    world.env.insert("OPENAI_BASE_URL".into(), format!("{}/v1", upstream.url()));
+    let service = Service_::open(world).await.unwrap();
+    let caller = Caller { connection: "c".into(), name: "test".into() };
+    let request = |model: &str, tools: Vec<Tool>| CompleteRequest {
+        model_id: model.into(),
+        messages: vec![Message::user("5-2?")],
+        tools,
+        max_tokens: None,
+        temperature: None,
+    };
+    let done = service.complete(&caller, request("openai:ada+tools", vec![])).await.unwrap();
+    assert!(done.message.text.starts_with("This is answer 2 of ada"), "{done:?}");
+    assert_eq!(done.answered_by, "openai:ada");
+    let results: Vec<usize> = upstream.requests().iter().map(|seen| seen.results()).collect();
+    assert_eq!(results, [0, 1]);
+    // A program's own tools stay its own, and without the wish there are none.
+    let own = Tool { name: "mine".into(), description: "m".into(), parameters: json!({}) };
+    let done = service.complete(&caller, request("openai:bob+tools", vec![own])).await.unwrap();
+    assert_eq!(done.message.tool_calls[0].name, "mine");
+    service.complete(&caller, request("openai:cyd", vec![])).await.unwrap();
+    let last = upstream.requests().pop().unwrap();
+    assert!(last.model == "cyd" && last.body.get("tools").is_none());
+    let voice = service.find_voice("openai:dan+tools", None).await.unwrap();
+    let said = Answer::collect(voice.speak(althing_chat::Ask::new("", "5-2?"))).await.unwrap();
+    assert!(said.text.starts_with("This is answer 2 of dan") && said.tool_calls.is_empty());
+    service.close().await.unwrap();
 }
 
 #[test]

@@ -83,6 +83,21 @@ impl Seen {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
+    /// Messages that bring results of calls, in whichever dialect.
+    pub fn results(&self) -> usize {
+        self.messages().filter(|message| brings_result(message)).count()
+    }
+
+    pub(super) fn is_result_last(&self) -> bool {
+        self.messages().last().is_some_and(brings_result)
+    }
+
+    fn messages(&self) -> impl Iterator<Item = &Value> {
+        let lists =
+            ["messages", "contents"].into_iter().filter_map(|key| self.body[key].as_array());
+        lists.flatten()
+    }
+
     /// All text of the prompt, in whichever dialect: messages in order, one per line.
     pub fn prompt(&self) -> String {
         let mut texts = Vec::new();
@@ -91,6 +106,13 @@ impl Seen {
         }
         texts.join("\n")
     }
+}
+
+fn brings_result(message: &Value) -> bool {
+    let part = |key: &str| message[key].as_array().into_iter().flatten();
+    message["role"] == "tool"
+        || part("content").any(|part| part["type"] == "tool_result")
+        || part("parts").any(|part| part.get("functionResponse").is_some())
 }
 
 /// Where texts lie inside a message of any dialect, outermost first.

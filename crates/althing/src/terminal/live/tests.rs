@@ -1,6 +1,6 @@
 use super::*;
 use althing_assembly::event::{Ending, Failure, Parts, Said, SeatInfo, Totals};
-use althing_chat::{Retry, Stop};
+use althing_chat::{Called, Retry, Stop, ToolCall};
 use althing_stdx::Kind;
 use expect_test::{Expect, expect};
 
@@ -85,6 +85,39 @@ fn check(screen: Screen, events: Vec<What>, want: Expect) {
         out.push_str(&live.tick(3000));
     }
     want.assert_eq(&out.replace('\r', "<").replace("\x1b[K", ">"));
+}
+
+#[test]
+fn a_call_is_told_behind_the_speech_it_was_made_for() {
+    let call = ToolCall {
+        id: "1".into(),
+        name: "calc_add".into(),
+        arguments: r#"{"a":1}"#.into(),
+        signature: None,
+    };
+    let called = |result: &str, failed| Called {
+        call: call.clone(),
+        result: result.into(),
+        failed,
+        took_ms: 1,
+        kept: false,
+    };
+    let note = |note| What::TurnNoted { turn: 0, note };
+    let events = vec![
+        opening(&["Ada", "Bob"]),
+        What::TurnStarted(turn(0, "Ada")),
+        note(Note::Calling(call.clone())),
+        note(Note::Called(called("3\x1b[31m", false))),
+        note(Note::Called(called("no\nway", true))),
+        said(turn(0, "Ada"), "Three."),
+    ];
+    let plain = Screen { live: false, colour: false, columns: 80 };
+    check(
+        plain,
+        events,
+        expect![[r#"
+        "#]],
+    );
 }
 
 #[test]

@@ -339,8 +339,8 @@ async fn what_cannot_be_said() {
     .await;
     let streams = Streams::default();
     let id = open(&streams, "a", &Scripted::new("m", []));
-    let (id, name, arguments) = ("c".into(), "f".into(), "{}".into());
-    let call = ToolCall { id, name, arguments, signature: None };
+    let (name, arguments) = ("f".into(), "{}".into());
+    let call = ToolCall { id: "c".into(), name, arguments, signature: None };
     let odd = Message { tool_calls: vec![call], ..Message::user("x") };
     let fault = say(&streams, "a", &id, odd).unwrap_err();
     assert_eq!(fault.message, "message.tool_calls: only an assistant has them");
