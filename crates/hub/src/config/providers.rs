@@ -129,7 +129,8 @@ impl<'a> Reader<'a, '_> {
         let name = self.in_file(id, "provider").map_or("custom".into(), |raw| raw.text);
         let row = provider(&name);
         if row.is_none() {
-            let names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
+            let names = PROVIDERS.iter().chain([&WORKER]).map(|row| row.name);
+            let names: Vec<&str> = names.collect();
             let problem = format!("must be one of {}", names.join(", "));
             self.warn(id, "provider", &source, problem);
         }

@@ -9,6 +9,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file that has grown so long becomes the old one, whose words are gone then.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -17,11 +18,20 @@ const LINE_CHARS_MAX: usize = 2_000;
 const END: &str = "log";
 const OLD_END: &str = "old.log";
 
-/// The log of one worker.
+/// The log of one worker. Clones write the same one.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     folder: PathBuf,
     name: String,
+    page: Arc<Mutex<Option<Page>>>,
+}
+
+/// The file as it is being written.
+#[derive(Debug)]
+struct Page {
+    file: File,
+    /// Bytes that still fit.
+    room: u64,
 }
 
 /// One line, safe for a terminal.
@@ -35,7 +45,7 @@ pub struct Line {
 
 impl Log {
     pub(super) fn new(folder: &Path, name: &str) -> Log {
-        Log { folder: folder.into(), name: name.into() }
+        Log { folder: folder.into(), name: name.into(), page: Arc::default() }
     }
 
     /// Every worker that has a log in `folder`.
@@ -65,14 +75,26 @@ impl Log {
     }
 
     fn write(&self, lines: &str) -> std::io::Result<()> {
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        if page.as_ref().is_none_or(|page| page.room == 0) {
+            *page = None;
+            *page = Some(self.open()?);
+        }
+        let Some(page) = page.as_mut() else { return Ok(()) };
+        page.room = page.room.saturating_sub(lines.len() as u64);
+        // One write at the end of the file: several processes may have the same worker.
+        page.file.write_all(lines.as_bytes())
+    }
+
+    fn open(&self) -> std::io::Result<Page> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let (path, old) = (self.path(END), self.path(OLD_END));
         if fs::metadata(&path).is_ok_and(|found| found.len() >= FILE_BYTES_MAX) {
             fs::rename(&path, old)?;
         }
-        // One write at the end of the file: several processes may have the same worker.
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        file.write_all(lines.as_bytes())
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let room = FILE_BYTES_MAX.saturating_sub(file.metadata()?.len()).max(1);
+        Ok(Page { file, room })
     }
 
     fn path(&self, end: &str) -> PathBuf {

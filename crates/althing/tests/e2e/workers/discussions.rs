@@ -18,7 +18,8 @@ fn once(
     arguments: Value,
 ) -> impl Fn(&Seen) -> Option<(String, Value)> {
     move |seen| {
-        let is_now = seen.model == model && seen.results() == 0;
+        let has_tools = seen.body.get("tools").is_some();
+        let is_now = seen.model == model && has_tools && seen.results() == 0;
         is_now.then(|| (name.to_string(), arguments.clone()))
     }
 }
@@ -97,7 +98,7 @@ fn a_run_that_goes_on_does_not_call_again() {
     );
     let upstream = Upstream::start(options);
     let home = Home::with(&upstream);
-    let Some(()) = with_odd(&home) else { return };
+    let Some(()) = with_odd(&home, 20) else { return };
     let child = home.spawn(&["ask", QUESTION, "--models", "openai:ada", "--json"]);
     upstream.wait_for_sync(|all| all.iter().any(|it| it.results() > 0));
     signal(&child, "INT");

@@ -69,13 +69,14 @@ pub fn with_calc(home: &Home) -> Option<()> {
     Some(())
 }
 
-/// The worker `odd`, whose calls may take two seconds.
-pub fn with_odd(home: &Home) -> Option<()> {
+/// The worker `odd`, whose calls may take so many seconds.
+pub fn with_odd(home: &Home, timeout: u32) -> Option<()> {
     with_calc(home)?;
     let script = home.path().join("odd.py");
     std::fs::write(&script, ODD).unwrap();
     let (python, script) = (python()?.display().to_string(), script.display().to_string());
-    configure(home, &format!("[workers.odd]\nrun = ['{python}', '{script}']\ntimeout = 2\n"));
+    let run = format!("run = ['{python}', '{script}']");
+    configure(home, &format!("[workers.odd]\n{run}\ntimeout = {timeout}\n"));
     Some(())
 }
 

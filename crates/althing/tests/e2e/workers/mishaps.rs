@@ -6,15 +6,15 @@ use althing_chat::Called;
 use althing_testkit::{Options, Upstream};
 use serde_json::json;
 
-/// The model calls `function` and then `note`; what came of both.
-fn check(function: &'static str) -> Option<(Home, Vec<Called>)> {
+/// The model calls `function` and then `note`, each within `timeout`; what came of both.
+fn check(function: &'static str, timeout: u32) -> Option<(Home, Vec<Called>)> {
     let upstream = Upstream::start(Options::default().call(move |seen| match seen.results() {
         0 => Some((function.to_string(), json!({}))),
         1 => Some(("odd_note".to_string(), json!({"text": "still here"}))),
         _ => None,
     }));
     let home = Home::with(&upstream);
-    with_odd(&home)?;
+    with_odd(&home, timeout)?;
     let done = home.run(&["ask", "Well?", "--models", "openai:ada", "--json"]);
     let calls = calls(&done.ends(0).events());
     assert_eq!(calls.len(), 2, "{calls:?}");
@@ -25,7 +25,7 @@ fn check(function: &'static str) -> Option<(Home, Vec<Called>)> {
 
 #[test]
 fn one_that_dies_says_how_and_is_started_again() {
-    let Some((home, calls)) = check("odd_die") else { return };
+    let Some((home, calls)) = check("odd_die", 20) else { return };
     assert!(calls[0].failed && calls[0].result.contains("exit status: 7"), "{calls:?}");
     assert!(calls[0].result.contains("these are my last words"), "{calls:?}");
     home.run(&["workers", "logs", "odd"]).ends(0).says("these are my last words");
@@ -33,13 +33,13 @@ fn one_that_dies_says_how_and_is_started_again() {
 
 #[test]
 fn one_that_hangs_is_given_up_and_started_again() {
-    let Some((_, calls)) = check("odd_hang") else { return };
+    let Some((_, calls)) = check("odd_hang", 2) else { return };
     assert!(calls[0].failed && calls[0].result.contains("no answer within 2 s"), "{calls:?}");
 }
 
 #[test]
 fn one_that_floods_is_cut() {
-    let Some((home, calls)) = check("odd_flood") else { return };
+    let Some((home, calls)) = check("odd_flood", 60) else { return };
     assert!(calls[0].result.ends_with("[cut off: 16384 of 1000000 bytes]"), "{calls:?}");
     let folder = home.data().join("workers");
     let sizes = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().metadata().unwrap().len());
