@@ -1,14 +1,19 @@
 //! Workers as services in this process, and programs that are no workers.
 
 use super::*;
+use crate::face::http;
 use crate::service::Service as Service_;
 use crate::service::words::{Caller, CompleteRequest};
 use althing_chat::{Answer, Message, Tool};
+use althing_stdx::redact::Secret;
 use althing_testkit::Upstream;
 use multifrost::Child;
 use multifrost::child::{Failure, Service};
 use serde_json::json;
 use std::path::Path;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
 
 /// A home with a configuration, and the workers in it.
 struct Home {
@@ -202,7 +207,41 @@ async fn programs_ask_for_tools_by_the_models_name() {
     let voice = service.find_voice("openai:dan+tools", None).await.unwrap();
     let said = Answer::collect(voice.speak(althing_chat::Ask::new("", "5-2?"))).await.unwrap();
     assert!(said.text.starts_with("This is answer 2 of dan") && said.tool_calls.is_empty());
+    over_http(&service).await;
     service.close().await.unwrap();
+}
+
+/// The same over HTTP, where a name without the wish would pass through untouched.
+async fn over_http(service: &Arc<Service_>) {
+    let address = "127.0.0.1:0".parse().unwrap();
+    let token = http::Token::new(Secret::new("a-token-of-the-tests-that-opens-it"));
+    let options = http::Options { address, token, limits: http::Limits::default() };
+    let stop = CancellationToken::new();
+    let bound = http::serve(service.clone(), options, stop.clone()).await.unwrap();
+    let ask = async |model: &str| {
+        let body = json!({
+            "model": model, "stream": true, "messages": [{ "role": "user", "content": "5-2?" }],
+        });
+        let (body, host) = (body.to_string(), bound.address());
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\
+             authorization: Bearer a-token-of-the-tests-that-opens-it\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut socket = TcpStream::connect(host).await.unwrap();
+        socket.write_all((head + &body).as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let tooled = ask("openai:eve+tools").await;
+    assert!(tooled.contains(": calls calc_sub\n") && tooled.contains("[DONE]"), "{tooled}");
+    assert!(!tooled.contains("tool_calls"), "{tooled}");
+    let worker = ask("worker:calc").await;
+    assert!(worker.contains("1 said") && worker.contains("[DONE]"), "{worker}");
+    stop.cancel();
+    bound.ended().await;
 }
 
 #[test]
