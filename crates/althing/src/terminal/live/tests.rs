@@ -116,6 +116,15 @@ fn a_call_is_told_behind_the_speech_it_was_made_for() {
         plain,
         events,
         expect![[r#"
+            Why\u{1b}?
+            standard · Ada, Bob · about $0.12, stops at $1.00 · run run1
+
+            Ada
+              Three.
+
+            called calc_add with {"a":1} -> 3\u{1b}[31m
+
+            called calc_add with {"a":1} -> failed: no way
         "#]],
     );
 }
