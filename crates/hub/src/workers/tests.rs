@@ -142,16 +142,20 @@ async fn what_cannot_be_asked_says_why() {
     let workers = home.workers(
         "[workers.gone]\nservice = 'nobody'\n\
          [workers.missing]\nrun = './no-such-program'\n\
-         [workers.dies]\nrun = ['sh', '-c', 'echo my last words >&2; exit 3']\n",
+         [workers.dies]\nrun = ['sh', '-c', 'echo my last words: $PASS >&2; exit 3']\n\
+         env = { PASS = 'open-sesame' }\n",
     );
     let offer = workers.offer().await;
     assert!(offer.names().is_empty());
     check(offer.troubles(), &["worker 'gone': no service 'nobody' is running"]);
     check(offer.troubles(), &["worker 'missing': cannot start the worker"]);
-    check(offer.troubles(), &["worker 'dies': the worker ended: exit status: 3", "my last words"]);
+    check(
+        offer.troubles(),
+        &["worker 'dies': the worker ended: exit status: 3", "my last words: …"],
+    );
     assert_eq!(workers.find("nobody").unwrap_err().kind, Kind::NotFound);
     let lines = workers.logs(Some("dies"), 10).unwrap();
-    assert!(lines[0].1.iter().any(|line| line.from == "err" && line.text == "my last words"));
+    assert!(lines[0].1.iter().any(|line| line.from == "err" && line.text == "my last words: …"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ use super::log::Log;
 use super::program::program;
 use super::value::json;
 use crate::config::{Start, WorkerConfig};
+use althing_stdx::redact::{Secret, redact};
 use althing_stdx::{Fault, Kind, Result};
 use multifrost::parent::{CallOptions, Options, Output, Stream};
 use multifrost::registry::Registry;
@@ -27,7 +28,9 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// either within this time hangs, and is ended so that the next call finds a fresh one.
 const PROBE_MAX: Duration = Duration::from_secs(1);
 /// A worker that could not be started is not tried again so soon.
-const REST: Duration = Duration::from_millis(500);
+const REST: Duration = Duration::from_secs(5);
+/// A shorter value of a variable is no key.
+const SECRET_BYTES_MIN: usize = 8;
 /// What tells the names of the functions, in the various languages.
 const LISTS: &[&str] = &["list_functions", "listFunctions", "ListFunctions"];
 
@@ -236,9 +239,10 @@ impl Worker {
 
     fn options(&self) -> Options {
         let (log, usual) = (self.log.clone(), Options::default());
+        let env = self.config.env.clone();
         let print = move |output: Output<'_>| {
             let from = if output.stream == Stream::Out { "out" } else { "err" };
-            log.add(from, output.text);
+            log.add(from, &veiled(&env, output.text));
         };
         Options {
             namespace: self.config.namespace.clone().unwrap_or(usual.namespace),
@@ -277,8 +281,11 @@ impl Worker {
         };
         match error {
             // Whole, with its traceback; whoever asked gets the first words.
-            Error::Remote(text) => self.log.add("althing", text),
-            error if is_over => self.log.add("althing", &format!("ended: {error}")),
+            Error::Remote(text) => self.log.add("althing", &veiled(&self.config.env, text)),
+            error if is_over => {
+                let text = format!("ended: {error}");
+                self.log.add("althing", &veiled(&self.config.env, &text));
+            }
             _ => {}
         }
         if is_over {
@@ -331,8 +338,16 @@ impl Worker {
     }
 
     fn fault(&self, kind: Kind, text: impl fmt::Display) -> Fault {
+        let text = redact(&veiled(&self.config.env, &text.to_string()));
         Fault::new(kind, format!("worker '{}': {text}", self.config.name))
     }
+}
+
+/// The text without the values that were given to the worker and may be keys.
+fn veiled(env: &[(String, Secret)], text: &str) -> String {
+    let values = env.iter().map(|(_, value)| value.expose());
+    let long = values.filter(|value| value.len() >= SECRET_BYTES_MIN);
+    long.fold(text.to_string(), |text, value| text.replace(value, "…"))
 }
 
 /// Whether the words say that there is no such function, in any of the languages.
