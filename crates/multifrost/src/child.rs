@@ -5,6 +5,7 @@ mod desk;
 mod functions;
 mod output;
 mod reply;
+mod standby;
 mod start;
 #[cfg(test)]
 mod tests;

@@ -155,6 +155,11 @@ impl Packet {
         Packet { bytes, start: 0 }
     }
 
+    /// Bytes of which the first `sent` are sent already.
+    pub(crate) fn rest(bytes: Vec<u8>, sent: usize) -> Packet {
+        Packet { bytes, start: sent }
+    }
+
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[self.start..]
     }

@@ -4,6 +4,7 @@ mod blocking;
 mod heartbeat;
 mod options;
 mod reply;
+mod seat;
 mod shared;
 mod supervisor;
 #[cfg(test)]
@@ -58,7 +59,7 @@ impl Parent {
     pub async fn connect(service: &str, options: Options) -> Result<Parent, Error> {
         let max = options.connect_max;
         let parent = Parent::seek(service, options)?;
-        match timeout(max, parent.inner.shared.link()).await {
+        match timeout(max, parent.inner.shared.up()).await {
             Ok(up) => up.map(|_| parent),
             Err(_) => Err(Error::NoService(service.into())),
         }

@@ -1,20 +1,40 @@
 //! The reading half of a connection.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use super::spin::{SPIN_MAX, Spin};
 use super::{Link, Place, Terms};
 use crate::envelope::Packet;
 use crate::limits::HANDSHAKE_MAX;
 use crate::wait::now;
 use crate::zmtp::{self, Event, Session};
 
-/// What one read takes at most.
+/// What one read takes at most, unless it is the inside of a long message.
 const READ_BYTES: usize = 64 << 10;
 
-/// Reads messages. It belongs to one thread at a time.
+/// How long to wait for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Until there is one, asleep.
+    Asleep,
+    /// Until there is one, looking out for it as long as that pays.
+    Awake,
+    /// The same until then.
+    Until(Instant),
+    /// As long as looking out pays, and no longer.
+    Look,
+}
+
+/// Reads messages. It belongs to one thread at a time, and can be passed on between any two reads:
+/// what has come of a message is kept.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     stream: TcpStream,
@@ -22,6 +42,7 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     /// What of the buffer is not yet fed.
     unread: std::ops::Range<usize>,
+    spin: Spin,
     /// Of a listening socket's connections; taken as long as somebody may read.
     pub(super) place: Option<Place>,
 }
@@ -31,14 +52,13 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     stream.set_nodelay(true)?;
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
-    let stream_read = stream.try_clone()?;
-    let mut inbox = Inbox { stream: stream_read, session, buffer, unread: 0..0, place: None };
+    let (stream_read, spin) = (stream.try_clone()?, Spin::new());
+    let mut inbox = Inbox { stream: stream_read, session, buffer, unread: 0..0, spin, place: None };
     let deadline = now() + HANDSHAKE_MAX;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
     (&stream).write_all(&zmtp::ready(terms.role))?;
     inbox.expect(&Event::Ready, deadline)?;
-    stream.set_read_timeout(None)?;
     Ok((Arc::new(Link::new(stream)), inbox))
 }
 
@@ -48,26 +68,57 @@ impl Inbox {
             if let Some(event) = self.fed()? {
                 break event;
             }
-            let left = deadline.saturating_duration_since(now());
-            if left.is_zero() {
+            if !self.read(Patience::Until(deadline))? {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            self.stream.set_read_timeout(Some(left))?;
-            self.read()?;
         };
         if event == *wanted { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
-    /// The payload of the next message. An error is the end of the connection, and says why.
+    /// The payload of the next message, however long it takes.
     pub(crate) fn next(&mut self, link: &Arc<Link>) -> io::Result<Vec<u8>> {
         loop {
-            match self.fed()? {
-                Some(Event::Message(payload)) => return Ok(payload),
-                Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
-                Some(Event::Greeted | Event::Ready) => {}
-                None => self.read()?,
+            if let Some(message) = self.next_within(link, Patience::Awake)? {
+                return Ok(message);
             }
         }
+    }
+
+    /// The payload of the next message, or `None` when patience is at its end. An error is the end
+    /// of the connection, and says why. What is held back on the link is sent before a wait.
+    pub(crate) fn next_within(
+        &mut self,
+        link: &Arc<Link>,
+        patience: Patience,
+    ) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            match self.fed()? {
+                Some(Event::Message(payload)) => return Ok(Some(payload)),
+                Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
+                Some(Event::Greeted | Event::Ready) => {}
+                None => {
+                    link.flush();
+                    if !self.read(patience)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether all that was read is also taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unread.is_empty()
+    }
+
+    /// Whether it is worth to look out for the next message.
+    pub(crate) fn is_spin_due(&self) -> bool {
+        self.spin.is_due()
+    }
+
+    /// A message has come without anybody looking out for it.
+    pub(crate) fn skip_spin(&mut self) {
+        self.spin.skip();
     }
 
     /// What the bytes that are there say.
@@ -78,17 +129,73 @@ impl Inbox {
         event.map_err(|refused| io::Error::new(io::ErrorKind::InvalidData, refused.0))
     }
 
-    fn read(&mut self) -> io::Result<()> {
+    /// Reads once; false when nothing has come in time.
+    fn read(&mut self, patience: Patience) -> io::Result<bool> {
+        if patience != Patience::Asleep && self.spin.is_due() {
+            let has_come = self.look()?;
+            self.spin.ended(has_come);
+            if has_come {
+                return Ok(true);
+            }
+        } else if patience != Patience::Asleep {
+            self.spin.skip();
+        }
+        match patience {
+            Patience::Asleep | Patience::Awake => self.receive(RecvFlags::empty()),
+            Patience::Until(deadline) => {
+                Ok(self.wait(deadline)? && self.receive(RecvFlags::DONTWAIT)?)
+            }
+            Patience::Look => Ok(false),
+        }
+    }
+
+    /// Looks for bytes again and again, as long as it may pay.
+    fn look(&mut self) -> io::Result<bool> {
+        let start = now();
+        loop {
+            if self.receive(RecvFlags::DONTWAIT)? {
+                return Ok(true);
+            }
+            if start.elapsed() >= SPIN_MAX {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Sleeps until there are bytes.
+    fn wait(&self, deadline: Instant) -> io::Result<bool> {
+        loop {
+            let left = deadline.saturating_duration_since(now());
+            // A time beyond the system's clock is as good as for ever.
+            let left = Timespec::try_from(left).ok();
+            match poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], left.as_ref()) {
+                Err(Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
+        }
+    }
+
+    /// One read; false when it would have to wait and must not. The inside of a long message goes
+    /// to where it stays, everything else through the buffer.
+    fn receive(&mut self, flags: RecvFlags) -> io::Result<bool> {
         let count = loop {
-            match self.stream.read(&mut self.buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let read = match self.session.room(READ_BYTES) {
+                Some(body) => recv(&self.stream, spare_capacity(body), flags).map(|it| it.1),
+                None => {
+                    let read = recv(&self.stream, &mut self.buffer[..], flags).map(|it| it.1);
+                    self.unread = 0..read.unwrap_or(0);
+                    read
+                }
+            };
+            match read {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(false),
                 read => break read?,
             }
         };
         if count == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the other side closed it"));
         }
-        self.unread = 0..count;
-        Ok(())
+        Ok(true)
     }
 }

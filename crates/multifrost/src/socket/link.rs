@@ -1,6 +1,7 @@
 //! The writing half of a connection. Whoever sends writes straight to the socket; only what the
 //! socket does not take at once waits in a queue that a thread writes off. The queue is bounded and
-//! senders wait: nothing is ever dropped in silence.
+//! senders wait: nothing is ever dropped in silence. Who is about to send more may hold a message
+//! back, so that one write sends them all.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -16,6 +17,9 @@ use tokio::sync::Notify;
 use crate::envelope::Packet;
 use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
 
+/// What is held back at most; more is sent at once.
+const HELD_BYTES_MAX: usize = 64 << 10;
+
 /// A connection that can be sent to from any thread or task.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -29,6 +33,8 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct Outbox {
+    /// What is held back; it goes before anything else.
+    held: Vec<u8>,
     queue: VecDeque<Packet>,
     /// Of the queue, and of what is being written.
     bytes: usize,
@@ -65,24 +71,82 @@ impl Link {
     }
 
     /// Sends unless it would have to wait.
-    pub(crate) fn try_send(self: &Arc<Link>, mut packet: Packet) -> Result<(), SendError> {
+    pub(crate) fn try_send(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
         let mut outbox = self.lock();
-        if outbox.is_closed {
-            return Err(SendError::Closed);
+        let packet = outbox.check(packet)?;
+        if outbox.held.is_empty() {
+            return self.put(outbox, packet);
         }
-        if outbox.bytes > QUEUE_BYTES_MAX {
-            return Err(SendError::Full(packet));
+        if outbox.held.len() + packet.as_slice().len() <= HELD_BYTES_MAX {
+            outbox.held.extend_from_slice(packet.as_slice());
+            return self.put_held(outbox);
         }
+        self.put_held(outbox)?;
+        self.put(self.lock(), packet)
+    }
+
+    /// Holds a message back until the next [`Link::flush`], or sends it.
+    pub(crate) fn hold(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
+        let mut outbox = self.lock();
+        let packet = outbox.check(packet)?;
+        if outbox.held.len() + packet.as_slice().len() > HELD_BYTES_MAX {
+            drop(outbox);
+            return self.try_send(packet);
+        }
+        outbox.held.extend_from_slice(packet.as_slice());
+        Ok(())
+    }
+
+    /// Sends what was held back. Nobody waits for that; a connection at its end is noticed by those
+    /// who read it.
+    pub(crate) fn flush(self: &Arc<Link>) {
+        let outbox = self.lock();
+        if !outbox.held.is_empty() {
+            // As said.
+            let _ = self.put_held(outbox);
+        }
+    }
+
+    fn put_held(self: &Arc<Link>, mut outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
+        let held = std::mem::take(&mut outbox.held);
         if outbox.bytes == 0 {
-            match self.write_now(&mut packet) {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(_) => {
-                    self.end(outbox);
-                    return Err(SendError::Closed);
+            match self.write_now(&held) {
+                Ok(count) if count == held.len() => {
+                    // The next ones need no room of their own.
+                    outbox.held = held;
+                    outbox.held.clear();
+                    return Ok(());
                 }
+                Ok(count) => return self.queue(outbox, Packet::rest(held, count)),
+                Err(_) => return self.fail(outbox),
             }
         }
+        self.queue(outbox, Packet::raw(held))
+    }
+
+    fn put(
+        self: &Arc<Link>,
+        outbox: MutexGuard<'_, Outbox>,
+        mut packet: Packet,
+    ) -> Result<(), SendError> {
+        if outbox.bytes == 0 {
+            match self.write_now(packet.as_slice()) {
+                Ok(count) => packet.advance(count),
+                Err(_) => return self.fail(outbox),
+            }
+            if packet.as_slice().is_empty() {
+                return Ok(());
+            }
+        }
+        self.queue(outbox, packet)
+    }
+
+    /// The writing thread sends it when it can.
+    fn queue(
+        self: &Arc<Link>,
+        mut outbox: MutexGuard<'_, Outbox>,
+        packet: Packet,
+    ) -> Result<(), SendError> {
         outbox.bytes += packet.as_slice().len();
         outbox.queue.push_back(packet);
         if outbox.has_writer {
@@ -92,9 +156,10 @@ impl Link {
         let link = self.clone();
         let writer = thread::Builder::new().name("multifrost-write".into());
         outbox.has_writer = writer.spawn(move || link.write_off()).is_ok();
-        if outbox.has_writer {
-            return Ok(());
-        }
+        if outbox.has_writer { Ok(()) } else { self.fail(outbox) }
+    }
+
+    fn fail(&self, outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
         self.end(outbox);
         Err(SendError::Closed)
     }
@@ -105,17 +170,18 @@ impl Link {
         let _ = self.try_send(packet);
     }
 
-    /// Writes what the socket takes without waiting, and says whether that was all.
-    fn write_now(&self, packet: &mut Packet) -> io::Result<bool> {
-        while !packet.as_slice().is_empty() {
-            match send(&self.stream, packet.as_slice(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(bytes) => packet.advance(bytes),
+    /// Writes what the socket takes without waiting, and says how much that was.
+    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut count = 0;
+        while count < bytes.len() {
+            match send(&self.stream, &bytes[count..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(written) => count += written,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::AGAIN) => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(true)
+        Ok(count)
     }
 
     /// The writing thread: until the connection ends, it writes what waits.
@@ -140,7 +206,8 @@ impl Link {
     }
 
     /// Sends what waits, within a limit, and then ends the connection.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close(self: &Arc<Link>) {
+        self.flush();
         let outbox = self.lock();
         let flushed = self
             .changed
@@ -157,6 +224,7 @@ impl Link {
     fn end(&self, mut outbox: MutexGuard<'_, Outbox>) {
         outbox.is_closed = true;
         outbox.queue.clear();
+        outbox.held.clear();
         drop(outbox);
         // It may be gone already, which is what is wanted.
         let _ = self.stream.shutdown(Shutdown::Both);
@@ -171,5 +239,15 @@ impl Link {
     /// A panic of another thread leaves a queue that is whole.
     fn lock(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outbox {
+    /// Whether more may be sent; a packet that may not is given back.
+    fn check(&self, packet: Packet) -> Result<Packet, SendError> {
+        if self.is_closed {
+            return Err(SendError::Closed);
+        }
+        if self.bytes > QUEUE_BYTES_MAX { Err(SendError::Full(packet)) } else { Ok(packet) }
     }
 }
