@@ -25,25 +25,32 @@ const IN_FLIGHT: usize = 100;
 type Done<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Done<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match words[..] {
+    match words[..] {
         ["child"] => frost::child(),
         ["bare", port, spin] => bare::child(port, spin),
         ["zmq", port] => libzmq::child(port),
         ["memory"] => frost::memory(),
-        [] => compare(ROUNDS),
-        [rounds] => compare(rounds.parse().unwrap_or(ROUNDS)),
-        _ => Err("frost-bench [ROUNDS]".into()),
-    };
-    if let Err(error) = done {
-        eprintln!("{error}");
-        return ExitCode::FAILURE;
+        [] => compare(ROUNDS, ""),
+        [rounds] => compare(rounds.parse()?, ""),
+        [rounds, only] => compare(rounds.parse()?, only),
+        _ => Err("frost-bench [ROUNDS [SUBJECT]]".into()),
     }
-    ExitCode::SUCCESS
 }
 
-fn compare(rounds: usize) -> Done<()> {
+/// All of it, or only the subjects whose name contains a text.
+fn compare(rounds: usize, only: &str) -> Done<()> {
     let mut subjects: Vec<(&str, Box<dyn Subject>)> = vec![
         ("blocking handle", Box::new(frost::Blocking::start()?)),
         ("async handle", Box::new(frost::Async::start()?)),
@@ -58,6 +65,7 @@ fn compare(rounds: usize) -> Done<()> {
         }
         None => eprintln!("no pyzmq: cargo xtask peers installs it"),
     }
+    subjects.retain(|(name, _)| name.contains(only));
     let mut report = Report::new(subjects.iter().map(|(name, _)| *name).collect());
     for _ in 0..rounds {
         for (index, (_, subject)) in subjects.iter_mut().enumerate() {
@@ -66,6 +74,9 @@ fn compare(rounds: usize) -> Done<()> {
     }
     drop(subjects);
     println!("{report}");
+    if !only.is_empty() {
+        return Ok(());
+    }
     println!("{}", start::memory()?);
     if let Some(python) = &python {
         println!("{}", start::python(python, rounds)?);
