@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use crate::error::Exit;
+use crate::token::{self, Token};
 use crate::wait::block_on;
 use drain::Tail;
 
@@ -73,11 +74,14 @@ impl Program {
         &self.name
     }
 
-    fn command(&self, port: u16) -> Command {
+    fn command(&self, port: u16, token: Option<&Token>) -> Command {
         let mut command = Command::new(&self.executable);
         command.args(&self.arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("COMLINK_ZMQ_PORT", port.to_string()).env("COMLINK_WORKER_MODE", "1");
+        if let Some(token) = token {
+            command.env(token::VARIABLE, token.for_port(port));
+        }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
@@ -109,8 +113,13 @@ impl fmt::Debug for Process {
 
 impl Process {
     /// Starts it, reads all that it prints, and waits for its end.
-    pub(crate) fn start(program: &Program, port: u16, lines: &Lines) -> io::Result<Arc<Process>> {
-        let mut child = program.command(port).spawn()?;
+    pub(crate) fn start(
+        program: &Program,
+        port: u16,
+        token: Option<&Token>,
+        lines: &Lines,
+    ) -> io::Result<Arc<Process>> {
+        let mut child = program.command(port, token).spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
         let process =

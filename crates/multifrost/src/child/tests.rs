@@ -1,3 +1,5 @@
+mod ext;
+
 use std::io::Write as _;
 
 use super::reply::Step;
@@ -35,6 +37,8 @@ fn bench(child: Child) -> Bench {
         functions: child.functions,
         namespace: child.namespace,
         message_bytes_max: child.message_bytes_max,
+        is_spawned: false,
+        token: child.service.and_then(|service| service.token),
         desk: Desk::new(1),
         links: child.links,
         tokio: Tokio { callers: None, own: OnceLock::new() },
@@ -63,6 +67,7 @@ impl Bench {
         let packet = match self.running.judge(message, &self.link) {
             Step::Ignore => return "ignored".into(),
             Step::End => return "end".into(),
+            Step::Cancel(_) | Step::Taken(..) => return "noted".into(),
             Step::Answer(packet) => packet,
             Step::Run(job) => self.running.answer(&job),
         };

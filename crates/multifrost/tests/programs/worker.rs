@@ -1,18 +1,20 @@
 //! The child that the tests start: spawned, or with `SERVICE FOLDER` as a service in a registry.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use multifrost::Child;
-use multifrost::child::{Failure, Service};
+use multifrost::child::{Cancel, Failure, Service};
 use multifrost::registry::Registry;
+use multifrost::{Child, Token};
 
 fn main() -> Result<(), multifrost::Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut child = functions(Child::new());
     if let [service, folder, ..] = &arguments[..] {
         let registry = Some(Registry::at(folder));
-        child = child.service(Service { registry, ..Service::new(service) });
+        let token = std::env::var("FROST_TOKEN").ok().map(Token::new);
+        child = child.service(Service { registry, token, ..Service::new(service) });
     }
     if let Some(calls) = std::env::var("FROST_CONCURRENCY").ok().and_then(|it| it.parse().ok()) {
         child = child.concurrency(calls);
@@ -46,4 +48,38 @@ fn functions(child: Child) -> Child {
             Ok(writeln!(std::io::stdout(), "{}", "x".repeat(bytes))?)
         })
         .function("_secret", |()| Ok(42))
+        .function("power", |(base, exponent): (u64, u32)| {
+            let power = base.checked_pow(exponent);
+            power.ok_or_else(|| Failure::new("OverflowError", "more than 64 bits"))
+        })
+        .function("wait_for_cancel", |()| {
+            let cancel = Cancel::current();
+            BEGUN.fetch_add(1, Ordering::SeqCst);
+            while !cancel.is_cancelled() {
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+            CANCELLED.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        })
+        .function("begun", |()| Ok(BEGUN.load(Ordering::SeqCst)))
+        .function("cancelled", |()| Ok(CANCELLED.load(Ordering::SeqCst)))
+        .stream_function("count", |(n,): (u64,)| {
+            Ok((0..n).map(|n| {
+                PRODUCED.store(n + 1, Ordering::SeqCst);
+                Ok(n)
+            }))
+        })
+        .function("produced", |()| Ok(PRODUCED.load(Ordering::SeqCst)))
+        .async_stream_function("tick", |(n,): (u64,)| {
+            futures_util::stream::unfold(0, move |tick| async move {
+                tokio::task::yield_now().await;
+                (tick < n).then_some((Ok(tick), tick + 1))
+            })
+        })
 }
+
+/// How often a function has begun to wait, and has seen that its caller gave up; and how far
+/// `count` has come.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static CANCELLED: AtomicU64 = AtomicU64::new(0);
+static PRODUCED: AtomicU64 = AtomicU64::new(0);
