@@ -174,7 +174,7 @@ mod tests {
     use crate::value::Value;
 
     #[test]
-    fn s33_3_notes_are_written_and_read() {
+    fn s38_notes_are_written_and_read() {
         let full = Notes {
             ext: Some(Extensions::ALL),
             token: Some("secret"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_answer_settles_what_a_peer_knows() {
+    fn s38_the_first_answer_settles_what_a_peer_knows() {
         let peer = Peer::default();
         assert!(!peer.has(Extension::Cancel));
         peer.settle(None);

@@ -43,6 +43,8 @@ pub mod child;
 pub mod envelope;
 mod error;
 mod ext;
+#[cfg(test)]
+mod fuzz;
 mod id;
 pub mod limits;
 mod msgpack;

@@ -8,7 +8,7 @@ mod shared;
 mod stream;
 mod supervisor;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 use std::thread;

@@ -199,3 +199,25 @@ pub(crate) fn end(process: &Process, grace: Duration) -> Option<Exit> {
         process.ended(grace)
     })
 }
+
+#[cfg(test)]
+#[test]
+fn s8_8_s8_9_s10_1_4_s37_2_only_python_is_told_by_an_argument_that_it_is_a_worker() {
+    let said = |program: Program| {
+        let command = program.command(5555, Some(&Token::new("secret")));
+        let arguments = command.get_args().map(|it| it.to_string_lossy().into_owned());
+        let variables = command.get_envs().filter_map(|(name, value)| {
+            Some(format!("{}={}", name.to_string_lossy(), value?.to_string_lossy()))
+        });
+        (arguments.collect::<Vec<_>>().join(" "), variables.collect::<Vec<_>>().join(" "))
+    };
+    let variables = "COMLINK_TOKEN=5555:secret COMLINK_WORKER_MODE=1 COMLINK_ZMQ_PORT=5555";
+    for (program, arguments) in [
+        (Program::script("/usr/bin/python3.12", "a.py"), "a.py --worker"),
+        (Program::script("pypy3", "a.py"), "a.py --worker"),
+        (Program::script("node", "a.mjs"), "a.mjs"),
+        (Program::new("worker"), ""),
+    ] {
+        assert_eq!(said(program), (arguments.to_string(), variables.to_string()));
+    }
+}

@@ -200,7 +200,7 @@ impl Shared {
     }
 
     /// A message from the worker.
-    fn take(&self, message: Vec<u8>) {
+    pub(super) fn take(&self, message: Vec<u8>) {
         let Ok(envelope) = Envelope::scan(&message) else { return };
         let id = envelope.id.and_then(msgpack::text);
         match envelope.kind {

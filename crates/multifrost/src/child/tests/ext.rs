@@ -5,7 +5,7 @@ use crate::child::ticket::Ticket;
 use crate::ext::{Extensions, Notes};
 use crate::limits::{STREAM_BYTES_MAX, STREAM_ITEMS_MAX};
 
-fn streams() -> Child {
+pub(super) fn streams() -> Child {
     let fails = || vec![Ok(1), Err(Failure::new("ValueError", "no more"))];
     child()
         .stream_function("count", |(n,): (u32,)| Ok((0..n).map(Ok)))
@@ -30,7 +30,7 @@ fn notes_of(bench: &Bench, message: &[u8]) -> Option<bool> {
 }
 
 #[test]
-fn s38_only_who_names_extensions_is_told_ours() {
+fn s19_2_s33_3_s38_only_who_names_extensions_is_told_ours() {
     let bench = bench(streams());
     for (function, args) in [
         ("add", &b"\x92\x01\x02"[..]),

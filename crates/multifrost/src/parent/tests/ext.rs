@@ -71,7 +71,7 @@ fn knowing(draft: Draft) -> Draft {
 }
 
 #[test]
-fn s38_an_old_worker_hears_names_once_and_nothing_else() {
+fn s19_2_s33_3_s38_an_old_worker_hears_names_once_and_nothing_else() {
     let mut far = far(Options { token: Some(Token::new("secret")), ..Options::default() });
     let first = far.call(PATIENCE);
     far.answer(OFFER, three, Kind::Response);
