@@ -76,7 +76,8 @@ impl Parent {
         Ok(Parent { inner: Arc::new(Inner { shared, worker }) })
     }
 
-    /// Calls a function. The arguments are a tuple, a list, or `()` for none.
+    /// Calls a function. The arguments are a tuple, a list, or `()` for none. Whole numbers have 64
+    /// bits at most on the wire: serde writes an `i128` or `u128` as bytes.
     pub async fn call<T: DeserializeOwned>(
         &self,
         function: &str,
