@@ -91,7 +91,13 @@ def check(parent, is_spawned):
     big = "x" * (10 * 1000 * 1000)
     assert parent.call("echo", big) == big
     assert parent.call("echo", big.encode()) == big.encode()
+    assert parent.call("power", 2, 63) == 2**63
+    try:
+        raise AssertionError(parent.call("echo", 2**64))
+    except OverflowError:
+        pass
     for name, args, words in [
+        ("power", [2, 64], "OverflowError"),
         ("fail", ["no luck"], "no luck"),
         ("nope", [], "Function 'nope' not found"),
         ("_secret", [], "Cannot call private method '_secret'"),
@@ -115,6 +121,15 @@ def check(parent, is_spawned):
     assert parent.stop() in ((0,) if is_spawned else (None,))
 
 
+def check_crash(command):
+    """A worker that dies is seen by its process: a ZeroMQ socket says nothing."""
+    parent = Parent()
+    parent.spawn(command)
+    parent.call("pid")
+    parent.begin("crash", 3)
+    assert parent.process.wait(timeout=CALL_MAX_S) == 3
+
+
 if __name__ == "__main__":
     parent = Parent()
     if sys.argv[1] == "spawn":
@@ -122,4 +137,6 @@ if __name__ == "__main__":
     else:
         parent.connect(sys.argv[2])
     check(parent, sys.argv[1] == "spawn")
+    if sys.argv[1] == "spawn":
+        check_crash(sys.argv[2:])
     print("all as expected")

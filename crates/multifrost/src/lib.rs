@@ -42,6 +42,9 @@
 pub mod child;
 pub mod envelope;
 mod error;
+mod ext;
+#[cfg(test)]
+mod fuzz;
 mod id;
 pub mod limits;
 mod msgpack;
@@ -49,6 +52,7 @@ pub mod parent;
 pub mod process;
 pub mod registry;
 mod socket;
+mod token;
 pub mod value;
 mod wait;
 pub mod zmtp;
@@ -58,4 +62,5 @@ pub use error::{Error, Exit};
 pub use msgpack::Malformed;
 pub use parent::Parent;
 pub use process::Program;
+pub use token::Token;
 pub use value::Value;

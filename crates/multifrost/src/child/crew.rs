@@ -5,7 +5,6 @@
 use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
 
-use super::output;
 use super::reply::{Job, Step};
 use super::standby::Standby;
 use super::{Ended, Running};
@@ -57,6 +56,7 @@ impl Crew {
         }
         self.standby.end();
         self.link.cut();
+        self.child.desk.hang_up(&self.link);
         if self.is_parent {
             self.child.links.end(Ended::ParentGone);
         }
@@ -75,6 +75,8 @@ impl Crew {
                 Step::Ignore => {}
                 Step::Answer(packet) => send(&self.link, packet),
                 Step::End => self.child.shut_down(),
+                Step::Cancel(ticket) => ticket.cancel(),
+                Step::Taken(ticket, total) => ticket.taken(total),
                 Step::Run(job) => {
                     if let Some(job) = self.child.desk.admit(job) {
                         return Reading::Call(job);
@@ -89,14 +91,14 @@ impl Crew {
         let may_hold = self.begin();
         let mut next = Some(job);
         while let Some(job) = next {
-            let answer = output::of_caller(&job.link, || self.child.answer(&job));
+            let answer = job.ticket.around(|| self.child.answer(&job));
             // It may go with the answers to the calls that were read with this one.
-            if may_hold && Arc::ptr_eq(&job.link, &self.link) {
-                hold(&job.link, answer);
+            if may_hold && Arc::ptr_eq(&job.ticket.link, &self.link) {
+                hold(&self.link, answer);
             } else {
-                send(&job.link, answer);
+                send(&job.ticket.link, answer);
             }
-            next = self.child.desk.done();
+            next = self.child.desk.done(&job.ticket);
             if next.is_some() {
                 self.link.flush();
             }

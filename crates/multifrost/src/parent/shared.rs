@@ -3,20 +3,23 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::oneshot::error::TryRecvError;
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::heartbeat::Beat;
 use super::options::{CallOptions, Options, Output, Stream};
 use super::reply::{self, Reply};
-use super::seat::{Seat, Turn};
+use super::seat::Seat;
+use super::sent::Sent;
+use super::stream::Streams;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
 use crate::error::Error;
+use crate::ext::{Extension, Extensions, Notes, Peer};
 use crate::id;
 use crate::msgpack;
 use crate::socket::{Inbox, Link, Patience, SendError};
+use crate::token::Token;
 use crate::wait;
 
 /// Whether there is somebody to call.
@@ -33,7 +36,7 @@ pub(super) enum Phase {
 #[derive(Debug, Clone)]
 pub(super) struct Up {
     pub link: Arc<Link>,
-    seat: Arc<Seat>,
+    pub seat: Arc<Seat>,
 }
 
 impl Up {
@@ -59,10 +62,6 @@ impl Drop for Flush<'_> {
     }
 }
 
-/// How long a caller that reads by itself sleeps at most before it looks whether its call was ended
-/// from elsewhere.
-const LOOK_MAX: Duration = Duration::from_millis(50);
-
 type Slot = oneshot::Sender<Result<Reply, Error>>;
 
 #[derive(Debug)]
@@ -70,21 +69,29 @@ pub(super) struct Shared {
     pub name: String,
     pub options: Options,
     pub beat: Beat,
+    /// What the worker of this connection knows.
+    pub peer: Peer,
+    pub streams: Streams,
+    pub places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     is_stopping: watch::Sender<bool>,
     pending: Mutex<HashMap<String, Slot>>,
-    places: Semaphore,
 }
+
+/// How a worker that wants a token refuses a call.
+const UNAUTHENTICATED: &str = "Authentication required";
 
 impl Shared {
     pub(super) fn new(name: &str, options: Options) -> Shared {
         Shared {
             name: name.into(),
             beat: Beat::default(),
+            peer: Peer::default(),
+            streams: Streams::default(),
+            places: Arc::new(Semaphore::new(options.pending_calls_max.max(1))),
             phase: watch::Sender::new(Phase::Waiting),
             is_stopping: watch::Sender::new(false),
             pending: Mutex::default(),
-            places: Semaphore::new(options.pending_calls_max.max(1)),
             options,
         }
     }
@@ -97,9 +104,15 @@ impl Shared {
         function: &str,
         args: &[u8],
     ) -> Result<Reply, Error> {
-        let mut sent = self.submit(options, function, args).await?;
-        sent.look_out();
-        sent.answer().await
+        loop {
+            let mut sent = self.submit(options, function, args).await?;
+            let had_token = sent.had_token;
+            sent.look_out();
+            let answer = sent.answer().await;
+            if had_token || !self.is_asked_for_token(&answer) {
+                return answer;
+            }
+        }
     }
 
     /// As [`Shared::request`], on this thread; `None` when it takes longer than `max`.
@@ -110,10 +123,19 @@ impl Shared {
         args: &[u8],
         max: Duration,
     ) -> Option<Result<Reply, Error>> {
+        // What is beyond all clocks is without a limit.
         let deadline = wait::now().checked_add(max);
-        match wait::block_on(self.submit(options, function, args), max)? {
-            Ok(sent) => sent.wait(deadline),
-            Err(error) => Some(Err(error)),
+        loop {
+            let left = deadline.map_or(max, |it| it.saturating_duration_since(wait::now()));
+            let sent = match wait::block_on(self.submit(options, function, args), left)? {
+                Ok(sent) => sent,
+                Err(error) => return Some(Err(error)),
+            };
+            let had_token = sent.had_token;
+            let answer = sent.wait(deadline)?;
+            if had_token || !self.is_asked_for_token(&answer) {
+                return Some(answer);
+            }
         }
     }
 
@@ -128,17 +150,24 @@ impl Shared {
         loop {
             let up = self.up().await?;
             let id = id::fresh();
-            let packet = self.draft(&id, options, function, args)?.finish();
+            let had_token = self.peer.has(Extension::Auth);
+            let packet = self.draft(&id, options, function, args, false)?.finish();
             let (sender, mut receiver) = oneshot::channel();
             let is_alone = {
                 let mut pending = self.lock();
                 pending.insert(id.clone(), sender);
                 pending.len() == 1
             };
-            let pending = Pending { shared: self, id };
-            let sent = if is_alone { up.link.send(packet).await } else { up.send(packet).await };
+            let mut pending = Pending { shared: self, id, link: None };
+            let sent = if is_alone {
+                up.link.send(packet).await
+            } else {
+                pending.link = Some(up.link.clone());
+                up.send(packet).await
+            };
             if sent.is_ok() {
-                return Ok(Sent { up, receiver, pending, _place: place });
+                pending.link = Some(up.link.clone());
+                return Ok(Sent { up, receiver, pending, had_token, _place: place });
             }
             // It ended under our hands. What was not sent whole did not run, so the next
             // connection may have it, unless the call was failed with the others.
@@ -148,12 +177,15 @@ impl Shared {
         }
     }
 
-    fn draft(
+    /// A call as it is sent: it names our extensions until the worker has named its own, and is of
+    /// an extension only where the worker knows it.
+    pub(super) fn draft(
         &self,
         id: &str,
         options: &CallOptions,
         function: &str,
         args: &[u8],
+        is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
         let draft = Draft::new(Kind::Call, Id::Text(id)).text("function", function);
@@ -162,8 +194,31 @@ impl Shared {
             Some(name) => draft.text("client_name", name),
             None => draft,
         };
+        let token = self.options.token.as_ref().filter(|_| self.peer.has(Extension::Auth));
+        let is_unsettled = self.peer.known().is_none();
+        let draft = draft.notes(&Notes {
+            ext: (is_stream || is_unsettled).then_some(Extensions::ALL),
+            token: token.map(Token::reveal),
+            is_stream,
+            ..Notes::default()
+        });
         let (bytes, max) = (draft.len(), self.options.message_bytes_max);
         if bytes > max { Err(Error::TooLarge { bytes, max }) } else { Ok(draft) }
+    }
+
+    /// Whether a call was refused for want of a token, and there is one to be had.
+    fn is_asked_for_token(&self, answer: &Result<Reply, Error>) -> bool {
+        self.options.token.is_some()
+            && self.peer.has(Extension::Auth)
+            && *answer == Err(Error::Remote(UNAUTHENTICATED.into()))
+    }
+
+    /// Nobody waits for a call any more: the worker is told, if it knows what that means.
+    pub(super) fn say_cancel(&self, link: &Arc<Link>, id: &str) {
+        if self.peer.has(Extension::Cancel) {
+            // A worker that does not read would not hear it in time either.
+            let _ = link.try_send(Draft::new(Kind::Cancel, Id::Text(id)).finish());
+        }
     }
 
     /// The connection, as soon as there is one.
@@ -198,6 +253,7 @@ impl Shared {
         let is_first = self.phase.send_if_modified(|phase| {
             let is_free = matches!(phase, Phase::Waiting);
             if is_free {
+                self.peer.forget();
                 *phase = Phase::Up(up.clone());
             }
             is_free
@@ -238,14 +294,20 @@ impl Shared {
                 }
             }
             up.seat.leave(inbox);
-            if self.has_pending() {
-                up.seat.want();
-            }
+            self.read_for_others(up);
+        }
+    }
+
+    /// The seat is free: somebody must read if calls are pending. Asked after it is, so that
+    /// whoever found it taken is seen here.
+    pub(super) fn read_for_others(&self, up: &Up) {
+        if self.has_pending() {
+            up.seat.want();
         }
     }
 
     /// A message from the worker; whether it answers a call.
-    fn take(&self, message: Vec<u8>) -> bool {
+    pub(super) fn take(&self, message: Vec<u8>) -> bool {
         let Ok(envelope) = Envelope::scan(&message) else { return false };
         let id = envelope.id.and_then(msgpack::text);
         match envelope.kind {
@@ -253,15 +315,26 @@ impl Shared {
             Some(Kind::Stderr) => self.print(Stream::Err, envelope.output),
             Some(Kind::Heartbeat) => self.beat.answered(id),
             Some(Kind::Response | Kind::Error) => {
-                let Some(slot) = id.and_then(|id| self.lock().remove(id)) else { return false };
-                let answer = if envelope.kind == Some(Kind::Error) {
-                    Err(Error::Remote(reply::error_text(&envelope)))
-                } else {
-                    Reply::new(message).map_err(|error| Error::Answer(error.to_string()))
-                };
-                // Whoever asked may have given up this instant.
-                let _ = slot.send(answer);
+                let Some(id) = id else { return false };
+                self.peer.settle(envelope.metadata);
+                let is_error = envelope.kind == Some(Kind::Error);
+                let error = is_error.then(|| reply::error_text(&envelope));
+                match self.lock().remove(id) {
+                    // Whoever asked may have given up this instant.
+                    Some(slot) => drop(slot.send(reply::answer(message, error))),
+                    None => {
+                        let (id, items) = (id.to_string(), Notes::read(envelope.metadata).items);
+                        self.streams.end(&id, reply::answer(message, error), items);
+                    }
+                }
                 return true;
+            }
+            Some(Kind::Stream) => {
+                if let Some(id) = id.map(String::from)
+                    && let Ok(item) = Reply::new(message)
+                {
+                    self.streams.item(&id, item);
+                }
             }
             _ => {}
         }
@@ -290,23 +363,16 @@ impl Shared {
             // Whoever asked may have given up this instant.
             let _ = slot.send(Err(error.clone()));
         }
+        self.streams.fail_all(&error);
     }
 
     pub(super) fn has_pending(&self) -> bool {
-        !self.lock().is_empty()
+        !self.lock().is_empty() || self.streams.are_open()
     }
 
     /// Whether one call is pending and no more.
-    fn is_alone(&self) -> bool {
+    pub(super) fn is_alone(&self) -> bool {
         self.lock().len() == 1
-    }
-
-    /// A caller reads no more: somebody must, if calls are pending. Asked after the seat is free,
-    /// so that whoever found it taken is seen here.
-    fn read_for_others(&self, up: &Up) {
-        if self.has_pending() {
-            up.seat.want();
-        }
     }
 
     /// Never again, and why; the first reason counts.
@@ -360,95 +426,19 @@ impl Shared {
     }
 }
 
-/// A call on its way.
-struct Sent<'a> {
-    up: Up,
-    receiver: oneshot::Receiver<Result<Reply, Error>>,
-    pending: Pending<'a>,
-    _place: SemaphorePermit<'a>,
-}
-
-impl Sent<'_> {
-    async fn answer(self) -> Result<Reply, Error> {
-        self.receiver.await.unwrap_or(Err(Error::Stopped))
-    }
-
-    /// Looks out for the answer as long as that pays, which is shorter than waking a task takes.
-    fn look_out(&mut self) {
-        self.up.seat.like(false);
-        let Some(mut turn) = self.up.seat.turn() else { return };
-        // With others about, there is better to do.
-        while turn.inbox().is_spin_due() && self.shared().is_alone() {
-            match turn.inbox().next_within(&self.up.link, Patience::Look) {
-                Ok(Some(message)) => {
-                    if self.shared().take(message) {
-                        break;
-                    }
-                }
-                Ok(None) => break,
-                Err(reason) => {
-                    turn.end(reason);
-                    return;
-                }
-            }
-        }
-        drop(turn);
-        self.shared().read_for_others(&self.up);
-    }
-
-    /// Waits on this thread, and reads meanwhile if nobody does.
-    fn wait(mut self, deadline: Option<Instant>) -> Option<Result<Reply, Error>> {
-        let up = self.up.clone();
-        up.seat.like(true);
-        if let Some(turn) = up.seat.turn() {
-            let answer = self.lead(turn, deadline);
-            self.shared().read_for_others(&up);
-            if answer.is_some() {
-                return answer;
-            }
-        }
-        let left = deadline.map(|it| it.saturating_duration_since(wait::now()));
-        wait::block_on(self.answer(), left.unwrap_or(Duration::MAX))
-    }
-
-    /// Reads until the answer is there, the time is over or the connection ends.
-    fn lead(
-        &mut self,
-        mut turn: Turn<'_>,
-        deadline: Option<Instant>,
-    ) -> Option<Result<Reply, Error>> {
-        loop {
-            match self.receiver.try_recv() {
-                Err(TryRecvError::Empty) => {}
-                answer => return Some(answer.unwrap_or(Err(Error::Stopped))),
-            }
-            let look = wait::now() + LOOK_MAX;
-            let until = deadline.map_or(look, |deadline| deadline.min(look));
-            match turn.inbox().next_within(&self.up.link, Patience::Until(until)) {
-                Ok(Some(message)) => drop(self.shared().take(message)),
-                Ok(None) if deadline.is_some_and(|it| it <= wait::now()) => return None,
-                Ok(None) => {}
-                Err(reason) => {
-                    turn.end(reason);
-                    return None;
-                }
-            }
-        }
-    }
-
-    fn shared(&self) -> &Shared {
-        self.pending.shared
-    }
-}
-
 /// A call that waits for its answer, until it is dropped.
-struct Pending<'a> {
-    shared: &'a Shared,
+pub(super) struct Pending<'a> {
+    pub shared: &'a Shared,
     id: String,
+    /// Where it was sent to, once it was.
+    link: Option<Arc<Link>>,
 }
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        self.shared.lock().remove(&self.id);
+        let is_unanswered = self.shared.lock().remove(&self.id).is_some();
+        if let Some(link) = self.link.as_ref().filter(|_| is_unanswered) {
+            self.shared.say_cancel(link, &self.id);
+        }
     }
 }
