@@ -26,6 +26,8 @@ pub(crate) fn far(options: Options) -> Far {
     let serve = move |link, inbox| serving.serve(&link, inbox, Error::Disconnected);
     thread::spawn(move || listening.run(DEALER, serve));
     let (link, inbox) = crate::socket::connect(server.port(), ROUTER).unwrap();
+    // Our end of the handshake may be done before theirs.
+    block_on(shared.up(), PATIENCE).unwrap().unwrap();
     Far { shared, link, inbox, server }
 }
 
