@@ -257,17 +257,17 @@ fn head(known: &mut Vec<u8>, input: &mut &[u8]) -> Result<Option<(u8, u64)>, Ref
 /// Room that a payload leaves in front for [`frame`]: a delimiter and the longest head.
 pub(crate) const HEAD_ROOM: usize = 2 + 9;
 
-/// Writes the delimiter and the head of a payload into the room before it. Says where they begin.
-pub(crate) fn frame(room_and_payload: &mut [u8]) -> usize {
-    let bytes = room_and_payload.len() - HEAD_ROOM;
+/// Writes the delimiter and the head of a payload of so many bytes into the room before it. Says
+/// where they begin.
+pub(crate) fn frame(room: &mut [u8], bytes: usize) -> usize {
     match u8::try_from(bytes) {
         Ok(short) => {
-            room_and_payload[HEAD_ROOM - 4..HEAD_ROOM].copy_from_slice(&[MORE, 0, 0, short]);
+            room[HEAD_ROOM - 4..HEAD_ROOM].copy_from_slice(&[MORE, 0, 0, short]);
             HEAD_ROOM - 4
         }
         Err(_) => {
-            room_and_payload[..3].copy_from_slice(&[MORE, 0, LONG]);
-            room_and_payload[3..HEAD_ROOM].copy_from_slice(&(bytes as u64).to_be_bytes());
+            room[..3].copy_from_slice(&[MORE, 0, LONG]);
+            room[3..HEAD_ROOM].copy_from_slice(&(bytes as u64).to_be_bytes());
             0
         }
     }

@@ -71,7 +71,7 @@ impl Crew {
         };
         loop {
             let Ok(message) = inbox.next(&self.link) else { return Reading::Over };
-            match self.child.judge(&message, &self.link) {
+            match self.child.judge(message, &self.link) {
                 Step::Ignore => {}
                 Step::Answer(packet) => send(&self.link, packet),
                 Step::End => self.child.shut_down(),

@@ -102,7 +102,7 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
     ) -> Result<Reply, Error> {
         loop {
             let mut sent = self.submit(options, function, args).await?;
@@ -120,7 +120,7 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
         max: Duration,
     ) -> Option<Result<Reply, Error>> {
         // What is beyond all clocks is without a limit.
@@ -144,7 +144,7 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
     ) -> Result<Sent<'_>, Error> {
         let place = self.places.acquire().await.map_err(|_| Error::Stopped)?;
         loop {
@@ -184,12 +184,12 @@ impl Shared {
         id: &str,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
         is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
         let draft = Draft::new(Kind::Call, Id::Text(id)).text("function", function);
-        let draft = draft.packed("args", args).text("namespace", namespace);
+        let draft = draft.long("args", args).text("namespace", namespace);
         let draft = match &options.client_name {
             Some(name) => draft.text("client_name", name),
             None => draft,

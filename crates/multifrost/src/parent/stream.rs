@@ -135,7 +135,7 @@ impl Shared {
         self: &Arc<Shared>,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
     ) -> Result<Source, Error> {
         loop {
             self.settle(options).await?;
@@ -169,7 +169,7 @@ impl Shared {
         if self.peer.known().is_some() {
             return Ok(());
         }
-        match self.request(options, "list_functions", &[EMPTY_ARRAY]).await {
+        match self.request(options, "list_functions", &Arc::new(vec![EMPTY_ARRAY])).await {
             Ok(_) | Err(Error::Remote(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -331,7 +331,7 @@ pub(super) async fn items<T>(
     parent: &Parent,
     options: &CallOptions,
     function: &str,
-    args: &[u8],
+    args: &Arc<Vec<u8>>,
 ) -> Result<Items<T>, Error> {
     let shared = &parent.inner.shared;
     let max = options.timeout.unwrap_or(shared.options.call_max);

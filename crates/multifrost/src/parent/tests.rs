@@ -19,6 +19,10 @@ pub(crate) struct Far {
 const ROUTER: Terms = Terms { role: Role::Router, message_bytes_max: 1 << 20 };
 const DEALER: Terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
 
+fn one_two() -> Arc<Vec<u8>> {
+    Arc::new(b"\x92\x01\x02".to_vec())
+}
+
 pub(crate) fn far(options: Options) -> Far {
     let shared = Arc::new(Shared::new("far", options));
     let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
@@ -37,7 +41,8 @@ impl Far {
     pub(crate) fn hear(&mut self, messages: &[Vec<u8>]) {
         let shared = self.shared.clone();
         let options = CallOptions::default();
-        let mut call = Box::pin(shared.request(&options, "add", b"\x92\x01\x02"));
+        let args = one_two();
+        let mut call = Box::pin(shared.request(&options, "add", &args));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
         let sent = self.inbox.next(&self.link).unwrap();
@@ -54,7 +59,7 @@ impl Far {
     fn check(&mut self, answers: impl Fn(&str) -> Vec<Packet>) -> Result<Reply, Error> {
         let shared = self.shared.clone();
         let options = CallOptions::default();
-        let call = move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), PATIENCE);
+        let call = move || block_on(shared.request(&options, "add", &one_two()), PATIENCE);
         let caller = thread::spawn(call);
         let message = self.inbox.next(&self.link).unwrap();
         let id = Envelope::scan(&message).unwrap().id.and_then(msgpack::text).unwrap();
@@ -169,7 +174,7 @@ fn s3_5_s20_1_a_call_on_the_wire() {
     let mut far = far(Options::default());
     let shared = far.shared.clone();
     let options = CallOptions { client_name: Some("me".into()), ..CallOptions::default() };
-    let call = move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), PATIENCE);
+    let call = move || block_on(shared.request(&options, "add", &one_two()), PATIENCE);
     let caller = thread::spawn(call);
     let message = far.inbox.next(&far.link).unwrap();
     let Ok(Value::Map(fields)) = Value::read(&message) else { panic!("{message:?}") };

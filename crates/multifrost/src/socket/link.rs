@@ -4,14 +4,14 @@
 //! back, so that one write sends them all.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::{self, IoSlice};
 use std::net::{Shutdown, TcpStream};
 use std::pin::pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use tokio::sync::Notify;
 
 use crate::envelope::Packet;
@@ -77,8 +77,8 @@ impl Link {
         if outbox.held.is_empty() {
             return self.put(outbox, packet);
         }
-        if outbox.held.len() + packet.as_slice().len() <= HELD_BYTES_MAX {
-            outbox.held.extend_from_slice(packet.as_slice());
+        if outbox.held.len() + packet.len() <= HELD_BYTES_MAX {
+            outbox.hold(&packet);
             return self.put_held(outbox);
         }
         self.put_held(outbox)?;
@@ -89,11 +89,11 @@ impl Link {
     pub(crate) fn hold(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
         let mut outbox = self.lock();
         let packet = outbox.check(packet)?;
-        if outbox.held.len() + packet.as_slice().len() > HELD_BYTES_MAX {
+        if outbox.held.len() + packet.len() > HELD_BYTES_MAX {
             drop(outbox);
             return self.try_send(packet);
         }
-        outbox.held.extend_from_slice(packet.as_slice());
+        outbox.hold(&packet);
         Ok(())
     }
 
@@ -109,19 +109,7 @@ impl Link {
 
     fn put_held(self: &Arc<Link>, mut outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
         let held = std::mem::take(&mut outbox.held);
-        if outbox.bytes == 0 {
-            match self.write_now(&held) {
-                Ok(count) if count == held.len() => {
-                    // The next ones need no room of their own.
-                    outbox.held = held;
-                    outbox.held.clear();
-                    return Ok(());
-                }
-                Ok(count) => return self.queue(outbox, Packet::rest(held, count)),
-                Err(_) => return self.fail(outbox),
-            }
-        }
-        self.queue(outbox, Packet::raw(held))
+        self.put(outbox, Packet::raw(held))
     }
 
     fn put(
@@ -130,12 +118,10 @@ impl Link {
         mut packet: Packet,
     ) -> Result<(), SendError> {
         if outbox.bytes == 0 {
-            match self.write_now(packet.as_slice()) {
-                Ok(count) => packet.advance(count),
+            match self.write(&mut packet, SendFlags::DONTWAIT) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
                 Err(_) => return self.fail(outbox),
-            }
-            if packet.as_slice().is_empty() {
-                return Ok(());
             }
         }
         self.queue(outbox, packet)
@@ -147,7 +133,7 @@ impl Link {
         mut outbox: MutexGuard<'_, Outbox>,
         packet: Packet,
     ) -> Result<(), SendError> {
-        outbox.bytes += packet.as_slice().len();
+        outbox.bytes += packet.len();
         outbox.queue.push_back(packet);
         if outbox.has_writer {
             self.changed.notify_all();
@@ -170,18 +156,19 @@ impl Link {
         let _ = self.try_send(packet);
     }
 
-    /// Writes what the socket takes without waiting, and says how much that was.
-    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
-        let mut count = 0;
-        while count < bytes.len() {
-            match send(&self.stream, &bytes[count..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(written) => count += written,
+    /// Writes what the socket takes, and says whether that was all.
+    fn write(&self, packet: &mut Packet, flags: SendFlags) -> io::Result<bool> {
+        while packet.len() > 0 {
+            let parts = packet.parts().map(IoSlice::new);
+            let mut nothing = SendAncillaryBuffer::default();
+            match sendmsg(&self.stream, &parts, &mut nothing, flags | SendFlags::NOSIGNAL) {
+                Ok(written) => packet.advance(written),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(count)
+        Ok(true)
     }
 
     /// The writing thread: until the connection ends, it writes what waits.
@@ -191,11 +178,12 @@ impl Link {
             while outbox.queue.is_empty() && !outbox.is_closed {
                 outbox = self.changed.wait(outbox).unwrap_or_else(PoisonError::into_inner);
             }
-            let Some(packet) = outbox.queue.pop_front() else { return };
+            let Some(mut packet) = outbox.queue.pop_front() else { return };
             drop(outbox);
-            let written = (&self.stream).write_all(packet.as_slice());
+            let bytes = packet.len();
+            let written = self.write(&mut packet, SendFlags::empty());
             let mut outbox = self.lock();
-            outbox.bytes -= packet.as_slice().len();
+            outbox.bytes -= bytes;
             if written.is_err() {
                 return self.end(outbox);
             }
@@ -243,6 +231,10 @@ impl Link {
 }
 
 impl Outbox {
+    fn hold(&mut self, packet: &Packet) {
+        packet.parts().iter().for_each(|part| self.held.extend_from_slice(part));
+    }
+
     /// Whether more may be sent; a packet that may not is given back.
     fn check(&self, packet: Packet) -> Result<Packet, SendError> {
         if self.is_closed {
