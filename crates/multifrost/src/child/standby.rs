@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// A call that takes longer lets another thread read. What is not a call waits so long at most.
 const MOMENT: Duration = Duration::from_millis(1);
+/// After so many moments without a call the thread sleeps until the next.
+const IDLE_MOMENTS_MAX: u32 = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Standby {
@@ -59,6 +61,7 @@ impl Standby {
     /// The same for the one that is to be there.
     pub(super) fn watch(&self) -> bool {
         let mut state = self.lock();
+        let mut idle = 0;
         loop {
             let begun = state.begun;
             let is_idle = |it: &mut State| !it.is_wanted && !it.is_over;
@@ -70,7 +73,9 @@ impl Standby {
                 state.is_wanted = false;
                 return !state.is_over;
             }
-            if is_same {
+            idle = if is_same { idle + 1 } else { 0 };
+            if idle == IDLE_MOMENTS_MAX {
+                idle = 0;
                 state.is_asleep = true;
                 let is_idle = |it: &mut State| it.is_asleep && !it.is_over;
                 let waiting = self.changed.wait_while(state, is_idle);

@@ -11,7 +11,7 @@ use crate::socket::Inbox;
 
 /// How long the connection's own thread waits for the next caller that reads by itself; then it
 /// reads. This is also how late a message may be heard that nobody waits for.
-const IDLE_MAX: Duration = Duration::from_millis(2);
+const IDLE_MAX: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub(super) struct Seat {
@@ -93,6 +93,11 @@ impl Seat {
                 state = waiting.unwrap_or_else(PoisonError::into_inner);
             }
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_free(&self) -> bool {
+        self.lock().inbox.is_some()
     }
 
     /// The connection's own thread makes room for callers.

@@ -273,8 +273,16 @@ impl Shared {
         self.fail_all(&why(reason.to_string()));
     }
 
+    /// A connection that nobody reads yet but callers.
+    #[cfg(test)]
+    pub(super) fn connected(&self, link: &Arc<Link>, inbox: Inbox) -> Up {
+        let up = Up { link: link.clone(), seat: Arc::new(Seat::new(inbox)) };
+        self.phase.send_replace(Phase::Up(up.clone()));
+        up
+    }
+
     /// Reads whenever no caller does, until the end of the connection, and says why it ended.
-    fn read(&self, up: &Up) -> io::Error {
+    pub(super) fn read(&self, up: &Up) -> io::Error {
         loop {
             let mut inbox = match up.seat.claim() {
                 Ok(inbox) => inbox,

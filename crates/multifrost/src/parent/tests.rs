@@ -1,4 +1,5 @@
 mod ext;
+mod lead;
 
 use super::*;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
