@@ -26,26 +26,38 @@ pub(super) struct Sent<'a> {
 }
 
 impl Sent<'_> {
-    pub(super) async fn answer(self) -> Result<Reply, Error> {
-        self.receiver.await.unwrap_or(Err(Error::Stopped))
+    /// Waits in a task, which looks out for the answer first where that is faster than being woken.
+    pub(super) async fn answer(mut self) -> Result<Reply, Error> {
+        self.up.seat.like(false);
+        let (start, has_looked) = (wait::now(), self.look_out());
+        let answer = (&mut self.receiver).await.unwrap_or(Err(Error::Stopped));
+        if !has_looked {
+            self.up.link.spin.slept(start.elapsed());
+        }
+        answer
     }
 
-    /// Looks out for the answer as long as that pays, which is shorter than waking a task takes.
-    pub(super) fn look_out(&mut self) {
-        self.up.seat.like(false);
-        let Some(mut turn) = self.up.seat.turn() else { return };
+    /// Looks out for the answer as long as that may pay; whether it did.
+    fn look_out(&self) -> bool {
+        let (up, shared) = (&self.up, self.shared());
+        let Some(mut turn) = up.seat.turn() else { return false };
         // With others about, there is better to do.
-        while turn.inbox().is_spin_due() && self.shared().is_alone() {
-            match turn.inbox().next_within(&self.up.link, Patience::Look) {
+        let has_looked = up.link.spin.is_due() && shared.is_alone();
+        while has_looked && shared.is_alone() {
+            match turn.inbox().next_within(&up.link, Patience::Look) {
                 Ok(Some(message)) => {
-                    self.shared().take(message);
+                    shared.take(message);
                 }
                 Ok(None) => break,
-                Err(reason) => return turn.end(reason),
+                Err(reason) => {
+                    turn.end(reason);
+                    return true;
+                }
             }
         }
         drop(turn);
-        self.shared().read_for_others(&self.up);
+        shared.read_for_others(up);
+        has_looked
     }
 
     /// Waits on this thread, and reads meanwhile if nobody does; `None` when the time is over.
@@ -60,7 +72,8 @@ impl Sent<'_> {
             }
         }
         let left = deadline.map(|it| it.saturating_duration_since(wait::now()));
-        wait::block_on(self.answer(), left.unwrap_or(Duration::MAX))
+        let answer = wait::block_on(&mut self.receiver, left.unwrap_or(Duration::MAX));
+        answer.map(|it| it.unwrap_or(Err(Error::Stopped)))
     }
 
     /// Reads until the answer is there, the time is over or the connection ends.

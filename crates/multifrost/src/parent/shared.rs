@@ -105,9 +105,8 @@ impl Shared {
         args: &Arc<Vec<u8>>,
     ) -> Result<Reply, Error> {
         loop {
-            let mut sent = self.submit(options, function, args).await?;
+            let sent = self.submit(options, function, args).await?;
             let had_token = sent.had_token;
-            sent.look_out();
             let answer = sent.answer().await;
             if had_token || !self.is_asked_for_token(&answer) {
                 return answer;
@@ -294,11 +293,9 @@ impl Shared {
                     Ok(message) => message.is_some_and(|it| self.take(it)),
                     Err(reason) => return reason,
                 };
-                if is_answer && inbox.is_empty() && !self.has_pending() {
-                    if up.seat.is_liked() || inbox.is_spin_due() {
-                        break;
-                    }
-                    inbox.skip_spin();
+                let is_wanted = up.seat.is_liked() || up.link.spin.is_due();
+                if is_answer && is_wanted && inbox.is_empty() && !self.has_pending() {
+                    break;
                 }
             }
             up.seat.leave(inbox);

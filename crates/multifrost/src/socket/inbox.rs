@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -42,7 +42,6 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     /// What of the buffer is not yet fed.
     unread: std::ops::Range<usize>,
-    spin: Spin,
     /// Of a listening socket's connections; taken as long as somebody may read.
     pub(super) place: Option<Place>,
 }
@@ -52,8 +51,8 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     stream.set_nodelay(true)?;
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
-    let (stream_read, spin) = (stream.try_clone()?, Spin::new());
-    let mut inbox = Inbox { stream: stream_read, session, buffer, unread: 0..0, spin, place: None };
+    let stream_read = stream.try_clone()?;
+    let mut inbox = Inbox { stream: stream_read, session, buffer, unread: 0..0, place: None };
     let deadline = now() + HANDSHAKE_MAX;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
@@ -68,7 +67,7 @@ impl Inbox {
             if let Some(event) = self.fed()? {
                 break event;
             }
-            if !self.read(Patience::Until(deadline))? {
+            if !self.sleep(Patience::Until(deadline))? {
                 return Err(io::ErrorKind::TimedOut.into());
             }
         };
@@ -98,7 +97,7 @@ impl Inbox {
                 Some(Event::Greeted | Event::Ready) => {}
                 None => {
                     link.flush();
-                    if !self.read(patience)? {
+                    if !self.read(&link.spin, patience)? {
                         return Ok(None);
                     }
                 }
@@ -111,16 +110,6 @@ impl Inbox {
         self.unread.is_empty()
     }
 
-    /// Whether it is worth to look out for the next message.
-    pub(crate) fn is_spin_due(&self) -> bool {
-        self.spin.is_due()
-    }
-
-    /// A message has come without anybody looking out for it.
-    pub(crate) fn skip_spin(&mut self) {
-        self.spin.skip();
-    }
-
     /// What the bytes that are there say.
     fn fed(&mut self) -> io::Result<Option<Event>> {
         let mut input = &self.buffer[self.unread.clone()];
@@ -130,16 +119,22 @@ impl Inbox {
     }
 
     /// Reads once; false when nothing has come in time.
-    fn read(&mut self, patience: Patience) -> io::Result<bool> {
-        if patience != Patience::Asleep && self.spin.is_due() {
-            let has_come = self.look()?;
-            self.spin.ended(has_come);
-            if has_come {
-                return Ok(true);
-            }
-        } else if patience != Patience::Asleep {
-            self.spin.skip();
+    fn read(&mut self, spin: &Spin, patience: Patience) -> io::Result<bool> {
+        if patience == Patience::Asleep {
+            return self.sleep(patience);
         }
+        let (start, is_due) = (now(), spin.is_due());
+        let has_come = (is_due && self.look(start)?) || self.sleep(patience)?;
+        match (is_due, has_come) {
+            // Whoever only looks goes to sleep elsewhere now.
+            (true, false) => spin.spun(Duration::MAX),
+            (true, true) => spin.spun(start.elapsed()),
+            (false, _) => spin.slept(start.elapsed()),
+        }
+        Ok(has_come)
+    }
+
+    fn sleep(&mut self, patience: Patience) -> io::Result<bool> {
         match patience {
             Patience::Asleep | Patience::Awake => self.receive(RecvFlags::empty()),
             Patience::Until(deadline) => {
@@ -150,8 +145,7 @@ impl Inbox {
     }
 
     /// Looks for bytes again and again, as long as it may pay.
-    fn look(&mut self) -> io::Result<bool> {
-        let start = now();
+    fn look(&mut self, start: Instant) -> io::Result<bool> {
         loop {
             if self.receive(RecvFlags::DONTWAIT)? {
                 return Ok(true);

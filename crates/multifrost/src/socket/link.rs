@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use tokio::sync::Notify;
 
+use super::spin::Spin;
 use crate::envelope::Packet;
 use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
 
@@ -29,6 +30,8 @@ pub(crate) struct Link {
     changed: Condvar,
     /// Told to senders.
     room: Notify,
+    /// Whether its readers spin.
+    pub(crate) spin: Spin,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +57,7 @@ pub(crate) enum SendError {
 impl Link {
     pub(super) fn new(stream: TcpStream) -> Link {
         let outbox = Mutex::default();
-        Link { stream, outbox, changed: Condvar::new(), room: Notify::new() }
+        Link { stream, outbox, changed: Condvar::new(), room: Notify::new(), spin: Spin::new() }
     }
 
     /// Sends, and waits for room first. It needs no runtime, and may be dropped while it waits.
