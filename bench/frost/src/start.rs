@@ -58,4 +58,3 @@ fn imports(interpreter: &Path) -> Done<Duration> {
     process.wait()?;
     Ok(took)
 }
-

@@ -120,7 +120,9 @@ impl Inbox {
 
     /// Reads once; false when nothing has come in time.
     fn read(&mut self, spin: &Spin, patience: Patience) -> io::Result<bool> {
-        if patience == Patience::Asleep {
+        // The rest of a long message is waited for as a whole.
+        let is_long = self.session.room(READ_BYTES).is_some();
+        if patience == Patience::Asleep || is_long {
             return self.sleep(patience);
         }
         let (start, is_due) = (now(), spin.is_due());
@@ -137,6 +139,16 @@ impl Inbox {
     fn sleep(&mut self, patience: Patience) -> io::Result<bool> {
         match patience {
             Patience::Asleep | Patience::Awake => self.receive(RecvFlags::empty()),
+            Patience::Until(deadline) if self.session.room(READ_BYTES).is_some() => {
+                let left = deadline.saturating_duration_since(now());
+                if left.is_zero() {
+                    return Ok(false);
+                }
+                self.stream.set_read_timeout(Some(left))?;
+                let read = self.receive(RecvFlags::empty());
+                self.stream.set_read_timeout(None)?;
+                read
+            }
             Patience::Until(deadline) => {
                 Ok(self.wait(deadline)? && self.receive(RecvFlags::DONTWAIT)?)
             }
@@ -174,6 +186,10 @@ impl Inbox {
     fn receive(&mut self, flags: RecvFlags) -> io::Result<bool> {
         let count = loop {
             let read = match self.session.room(READ_BYTES) {
+                // Who may sleep is not woken for every piece.
+                Some(body) if flags.is_empty() => {
+                    recv(&self.stream, spare_capacity(body), RecvFlags::WAITALL).map(|it| it.1)
+                }
                 Some(body) => recv(&self.stream, spare_capacity(body), flags).map(|it| it.1),
                 None => {
                     let read = recv(&self.stream, &mut self.buffer[..], flags).map(|it| it.1);
