@@ -1,5 +1,5 @@
 use super::*;
-use crate::fuzz;
+use crate::tests::fuzz;
 use crate::value::Value;
 
 /// A message as other libraries pack it.

@@ -11,7 +11,7 @@ use super::reply::{self, Reply};
 use super::stream::Streams;
 use crate::envelope::{Draft, Envelope, Id, Kind};
 use crate::error::Error;
-use crate::ext::{Extension, Extensions, Notes, Peer};
+use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack;
 use crate::socket::{Inbox, Link};
@@ -42,9 +42,6 @@ pub(super) struct Shared {
     is_stopping: watch::Sender<bool>,
     pending: Mutex<HashMap<String, Slot>>,
 }
-
-/// How a worker that wants a token refuses a call.
-const UNAUTHENTICATED: &str = "Authentication required";
 
 impl Shared {
     pub(super) fn new(name: &str, options: Options) -> Shared {
@@ -258,7 +255,7 @@ impl Shared {
     }
 
     pub(super) fn has_pending(&self) -> bool {
-        !self.lock().is_empty()
+        !self.lock().is_empty() || !self.streams.is_empty()
     }
 
     /// Never again, and why; the first reason counts.

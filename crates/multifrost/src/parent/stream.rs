@@ -107,6 +107,10 @@ impl Streams {
         feeds.into_values().for_each(|feed| feed.end(Event::Failed(error.clone())));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Whether it was still open.
     fn close(&self, id: &str) -> bool {
         self.lock().remove(id).is_some()
