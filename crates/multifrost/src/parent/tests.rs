@@ -34,6 +34,8 @@ impl Far {
     /// gets one answer. `ID` in a message becomes the call's own id.
     pub(crate) fn hear(&mut self, messages: &[Vec<u8>]) {
         let shared = self.shared.clone();
+        // With a connection the call is sent when it is first polled.
+        block_on(shared.link(), PATIENCE).unwrap().unwrap();
         let options = CallOptions::default();
         let mut call = Box::pin(shared.request(&options, "add", b"\x92\x01\x02"));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
