@@ -102,20 +102,21 @@ impl Shared {
         is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
-        let draft = Draft::new(Kind::Call, Id::Text(id)).text("function", function);
+        let token = self.options.token.as_ref().filter(|_| self.peer.has(Extension::Auth));
+        let is_unsettled = self.peer.known().is_none();
+        let notes = Notes {
+            ext: (is_stream || is_unsettled).then_some(Extensions::ALL),
+            token: token.map(Token::reveal),
+            is_stream,
+            ..Notes::default()
+        };
+        // Before the arguments, so that a child which cannot read those knows whom it tells.
+        let draft = Draft::new(Kind::Call, Id::Text(id)).notes(&notes).text("function", function);
         let draft = draft.packed("args", args).text("namespace", namespace);
         let draft = match &options.client_name {
             Some(name) => draft.text("client_name", name),
             None => draft,
         };
-        let token = self.options.token.as_ref().filter(|_| self.peer.has(Extension::Auth));
-        let is_unsettled = self.peer.known().is_none();
-        let draft = draft.notes(&Notes {
-            ext: (is_stream || is_unsettled).then_some(Extensions::ALL),
-            token: token.map(Token::reveal),
-            is_stream,
-            ..Notes::default()
-        });
         let (bytes, max) = (draft.len(), self.options.message_bytes_max);
         if bytes > max { Err(Error::TooLarge { bytes, max }) } else { Ok(draft) }
     }

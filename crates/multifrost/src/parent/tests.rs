@@ -174,8 +174,9 @@ fn s3_5_s20_1_a_call_on_the_wire() {
     let message = far.inbox.next(&far.link).unwrap();
     let Ok(Value::Map(fields)) = Value::read(&message) else { panic!("{message:?}") };
     let keys: Vec<_> = fields.iter().filter_map(|(key, _)| key.as_str()).collect();
-    let core = ["app", "id", "type", "timestamp", "function", "args", "namespace", "client_name"];
-    assert_eq!(keys, [&core[..], &["metadata"]].concat());
+    let core = ["app", "id", "type", "timestamp", "metadata"];
+    let more = ["function", "args", "namespace", "client_name"];
+    assert_eq!(keys, [&core[..], &more].concat());
     assert_eq!(Value::Map(fields).get("namespace"), Some(&"default".into()));
     far.shared.stop();
     assert_eq!(caller.join().unwrap(), Some(Err(Error::Stopped)));
