@@ -256,7 +256,7 @@ impl Shared {
     }
 
     pub(super) fn has_pending(&self) -> bool {
-        !self.lock().is_empty() || !self.streams.is_empty()
+        !self.lock().is_empty() || self.streams.are_open()
     }
 
     /// Never again, and why; the first reason counts.

@@ -107,8 +107,8 @@ impl Streams {
         feeds.into_values().for_each(|feed| feed.end(Event::Failed(error.clone())));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+    pub(super) fn are_open(&self) -> bool {
+        !self.lock().is_empty()
     }
 
     /// Whether it was still open.
