@@ -30,12 +30,19 @@ pub(crate) fn far(options: Options) -> Far {
 }
 
 impl Far {
+    /// The other end of a handshake may be a little later.
+    fn wait_until_up(&self) {
+        while !self.shared.is_up() {
+            thread::yield_now();
+        }
+    }
+
     /// A call, the messages that come while it waits, and an answer: whatever they are, the caller
     /// gets one answer. `ID` in a message becomes the call's own id.
     pub(crate) fn hear(&mut self, messages: &[Vec<u8>]) {
         let shared = self.shared.clone();
         // With a connection the call is sent when it is first polled.
-        block_on(shared.link(), PATIENCE).unwrap().unwrap();
+        self.wait_until_up();
         let options = CallOptions::default();
         let mut call = Box::pin(shared.request(&options, "add", b"\x92\x01\x02"));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -187,7 +194,7 @@ fn s6_6_s38_1_a_heartbeat_on_the_wire() {
     // The answer of Python, Go and Rust, and that of JavaScript, which sends back what it got.
     for is_marked in [true, false] {
         let mut far = far(Options::default());
-        block_on(far.shared.link(), PATIENCE).unwrap().unwrap();
+        far.wait_until_up();
         let terms =
             Heartbeat { first: Duration::ZERO, interval: PATIENCE, max: PATIENCE, misses_max: 1 };
         let shared = far.shared.clone();
@@ -212,7 +219,7 @@ fn s6_6_s38_1_a_heartbeat_on_the_wire() {
 #[test]
 fn s38_1_a_worker_that_stays_silent_hangs() {
     let far = far(Options::default());
-    block_on(far.shared.link(), PATIENCE).unwrap().unwrap();
+    far.wait_until_up();
     let none = Duration::ZERO;
     let terms = Heartbeat { first: none, interval: none, max: none, misses_max: 3 };
     let (shared, stopping) = (far.shared.clone(), far.shared.clone());
