@@ -56,7 +56,7 @@ class Parent:
     def begin(self, function, *args, namespace="default"):
         return self.send("call", function=function, args=args, namespace=namespace)
 
-    def wait(self, identity, seconds=CALL_MAX_S):
+    def answer(self, identity, seconds=CALL_MAX_S):
         deadline = time.time() + seconds
         while identity not in self.answers:
             if not self.socket.poll(max(0, deadline - time.time()) * 1000):
@@ -67,7 +67,10 @@ class Parent:
                 self.output.append((message["type"], message["output"]))
             elif message.get("id"):
                 self.answers[message["id"]] = message
-        message = self.answers.pop(identity)
+        return self.answers.pop(identity)
+
+    def wait(self, identity, seconds=CALL_MAX_S):
+        message = self.answer(identity, seconds)
         if message["type"] == "error":
             raise RemoteCallError(message["error"])
         return message.get("result") if message["type"] == "response" else message
@@ -83,6 +86,9 @@ class Parent:
 
 def check(parent, is_spawned):
     assert parent.call("add", 1, 2) == 3
+    # This parent names no extensions, so there is nothing of them in an answer.
+    assert set(parent.answer(parent.begin("add", 1, 2))) == {"app", "id", "type", "timestamp", "result"}
+    assert set(parent.answer(parent.begin("nope"))) == {"app", "id", "type", "timestamp", "error"}
     values = [None, True, 0, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1, 1.5, -math.inf, "žluť 🌊", b"\xff\x00", [1, [2, [3]]], {"a": {"b": []}}]
     for value in values:
         found = parent.call("echo", value)

@@ -2,12 +2,13 @@
 // is the folder `services.json.lock`, then read, change and write in place. It knows nothing of
 // Python's lock. What it takes and does is that of registry.py.
 
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const LOCK_MAX_MS = 60_000;
-const [folder, name, rounds, end] = process.argv.slice(2);
+const [folder, name, rounds, end, locks] = process.argv.slice(2);
 const file = join(folder, "services.json");
+const lockPython = join(folder, "services.lock");
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function load() {
@@ -36,24 +37,29 @@ function fail(why) {
   process.exit(1);
 }
 
-async function change(edit) {
+async function acquire(make) {
   const deadline = Date.now() + LOCK_MAX_MS;
   for (;;) {
     try {
-      mkdirSync(`${file}.lock`);
-      break;
+      return make();
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
       if (Date.now() > deadline) fail("no lock");
       await pause(10 + Math.random() * 90);
     }
   }
+}
+
+async function change(edit) {
+  if (locks === "all") await acquire(() => writeFileSync(lockPython, "", { flag: "wx" }));
+  await acquire(() => mkdirSync(`${file}.lock`));
   try {
     const entries = load();
     edit(entries);
     writeFileSync(file, JSON.stringify(entries, null, 2));
   } finally {
     rmdirSync(`${file}.lock`);
+    if (locks === "all") unlinkSync(lockPython);
   }
 }
 

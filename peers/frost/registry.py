@@ -1,7 +1,8 @@
 """The registry as Python's library 4.1 uses it, and nothing else: the lock `services.lock` made with
-O_EXCL, then read, change, write beside and rename. It knows nothing of JavaScript's lock.
+O_EXCL, then read, change, write beside and rename. It knows nothing of JavaScript's lock, unless
+LOCKS is `all`.
 
-    registry.py FOLDER NAME ROUNDS END
+    registry.py FOLDER NAME ROUNDS END LOCKS
 
 registers and unregisters ROUNDS times and looks each time whether that is so; then END is `leave`,
 `stay` (registered, until standard input ends) or `die` (registered, killed).
@@ -18,8 +19,8 @@ from pathlib import Path
 POLL_S = 0.1
 LOCK_MAX_S = 60
 
-folder, name, rounds, end = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
-file, lock = folder / "services.json", folder / "services.lock"
+folder, name, rounds, end, locks = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:]
+file, lock, lock_js = folder / "services.json", folder / "services.lock", folder / "services.json.lock"
 
 
 def load():
@@ -32,16 +33,21 @@ def load():
     raise SystemExit(f"{name}: the registry is broken")
 
 
-def change(edit):
+def acquire(make):
     deadline = time.time() + LOCK_MAX_S
     while True:
         try:
-            descriptor = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-            break
+            return make()
         except FileExistsError:
             if time.time() > deadline:
                 raise SystemExit(f"{name}: no lock")
             time.sleep(POLL_S)
+
+
+def change(edit):
+    descriptor = acquire(lambda: os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    if locks == "all":
+        acquire(lock_js.mkdir)
     try:
         os.write(descriptor, str(os.getpid()).encode())
         entries = load()
@@ -50,6 +56,8 @@ def change(edit):
         temporary.write_text(json.dumps(entries, indent=2))
         temporary.rename(file)
     finally:
+        if locks == "all":
+            lock_js.rmdir()
         os.close(descriptor)
         lock.unlink()
 

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::msgpack::{self, Reader};
 
+/// What a call without the right token is told, where one is wanted.
+pub(crate) const UNAUTHENTICATED: &str = "Authentication required";
+
 /// Something that a peer may know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extension {
@@ -102,7 +105,7 @@ impl<'a> Notes<'a> {
         if pairs == 0 {
             return None;
         }
-        let mut out = Vec::with_capacity(64);
+        let mut out = Vec::with_capacity(128);
         msgpack::put_map(&mut out, pairs);
         if let Some(extensions) = self.ext {
             msgpack::put_str(&mut out, "ext");

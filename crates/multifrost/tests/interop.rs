@@ -165,6 +165,23 @@ fn s24_5_foreign_parents_find_a_rust_service() {
     }
 }
 
+#[test]
+fn s38_4_an_old_parent_is_told_that_a_service_wants_a_token() {
+    let Some(peer) = Peer::of(Python) else { return };
+    let folder = peer.home.path().join(".multifrost");
+    let mut service = Command::new(RUST);
+    service.arg("math").arg(folder).env("FROST_TOKEN", "secret").env_remove("COMLINK_ZMQ_PORT");
+    let _service = Running(service.spawn().unwrap());
+    let script = "import parent; it = parent.Parent(); it.connect('math')\n\
+                  try: it.call('add', 1, 2)\n\
+                  except parent.RemoteCallError as error: print(error)\n\
+                  it.send('shutdown'); print(it.wait(it.send('heartbeat'))['type'])";
+    let mut command = Command::new(&peer.interpreter);
+    command.args(["-c", script]).current_dir(peer.home.path()).env("HOME", peer.home.path());
+    let mut parent = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    assert_eq!(parent.says(), "Authentication required\nheartbeat\n", "and it lives on");
+}
+
 #[tokio::test]
 async fn a_foreign_worker_that_dies_fails_its_calls_at_once() {
     for language in [Python, Node] {

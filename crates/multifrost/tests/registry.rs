@@ -1,6 +1,6 @@
 //! The registry under twenty processes of three languages that register, unregister and die. The
 //! foreign ones lock as their libraries do: Python a file, JavaScript a folder, and neither knows of
-//! the other's lock.
+//! the other's lock; or they take both, as the workers in `examples/workers` do.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
 #[path = "support/peer.rs"]
@@ -32,7 +32,12 @@ struct One {
     is_well: bool,
 }
 
-fn start(peer: &Peer, folder: &Path, n: usize, language: Option<Language>) -> One {
+/// What the foreign ones take.
+type Locks = &'static str;
+const OWN: Locks = "own";
+const ALL: Locks = "all";
+
+fn start(peer: &Peer, folder: &Path, n: usize, language: Option<Language>, locks: Locks) -> One {
     let is_soak = std::env::var_os("ALTHING_SOAK").is_some();
     let rounds = if is_soak { ROUNDS_SOAK } else { ROUNDS }.to_string();
     let (name, end) = (format!("service-{n}"), ENDS[n % ENDS.len()]);
@@ -45,7 +50,7 @@ fn start(peer: &Peer, folder: &Path, n: usize, language: Option<Language>) -> On
         Some(Python) => peer.command("registry.py"),
         Some(Node) => peer.command("registry.mjs"),
     };
-    command.arg(folder).args([&name, &rounds, end]);
+    command.arg(folder).args([&name, &rounds, end, locks]);
     let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     One { name, language, end, process: Running(process), is_well: false }
 }
@@ -66,12 +71,12 @@ impl One {
 
 /// Runs them all at once. Where `is_strict` says so of a language, its processes went well and what
 /// the registry says of them is true; in any case the file is whole.
-fn check(peer: &Peer, mix: Mix, is_strict: fn(Option<Language>) -> bool) {
+fn check(peer: &Peer, mix: Mix, locks: Locks, is_strict: fn(Option<Language>) -> bool) {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::at(folder.path());
     let language = |n: usize| mix[n % mix.len()];
     let mut all: Vec<_> =
-        (0..PROCESSES).map(|n| start(peer, folder.path(), n, language(n))).collect();
+        (0..PROCESSES).map(|n| start(peer, folder.path(), n, language(n), locks)).collect();
     all.iter_mut().for_each(One::settle);
     let text = std::fs::read_to_string(folder.path().join("services.json")).unwrap();
     let entries: serde_json::Map<_, _> = serde_json::from_str(&text).unwrap();
@@ -92,19 +97,25 @@ fn check(peer: &Peer, mix: Mix, is_strict: fn(Option<Language>) -> bool) {
 #[test]
 fn soak_s10_2_3_s11_8_rust_and_python_share_a_registry() {
     let Some(peer) = Peer::of(Python) else { return };
-    check(&peer, &[None, Some(Python)], |_| true);
+    check(&peer, &[None, Some(Python)], OWN, |_| true);
 }
 
 #[test]
 fn soak_s10_2_3_s11_9_rust_and_javascript_share_a_registry() {
     let Some(peer) = Peer::of(Node) else { return };
-    check(&peer, &[None, Some(Node)], |_| true);
+    check(&peer, &[None, Some(Node)], OWN, |_| true);
+}
+
+#[test]
+fn soak_s10_2_3_s11_4_all_three_share_a_registry() {
+    let Some(peer) = Peer::of(Python) else { return };
+    check(&peer, &[None, Some(Python), Some(Node)], ALL, |_| true);
 }
 
 /// Python's and JavaScript's libraries take away each other's entries, with or without us. Ours are
 /// never lost to either, and nothing breaks.
 #[test]
-fn soak_s10_2_3_all_three_share_a_registry() {
+fn soak_s10_2_3_ours_are_safe_between_those_that_do_not_know_each_other() {
     let Some(peer) = Peer::of(Python) else { return };
-    check(&peer, &[None, Some(Python), None, Some(Node)], |language| language.is_none());
+    check(&peer, &[None, Some(Python), None, Some(Node)], OWN, |language| language.is_none());
 }

@@ -8,7 +8,7 @@ use super::items::{Items, offer, offer_if, too_long};
 use super::ticket::{Ticket, cancelled};
 use super::{Ended, Running};
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now, range};
-use crate::ext::Notes;
+use crate::ext::{Notes, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
 use crate::socket::Link;
@@ -47,9 +47,6 @@ pub(super) enum Step {
     /// A caller has taken so many items of its answer.
     Taken(Arc<Ticket>, u64),
 }
-
-/// What a call without the right token is told.
-const UNAUTHENTICATED: &str = "Authentication required";
 
 impl Running {
     /// Judges a message, in the order that the libraries do: protocol, namespace, kind, call.

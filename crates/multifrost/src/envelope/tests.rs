@@ -1,5 +1,5 @@
 use super::*;
-use crate::fuzz;
+use crate::tests::fuzz;
 use crate::value::Value;
 
 /// A message as other libraries pack it.
@@ -20,7 +20,6 @@ fn check(bytes: &[u8], cut: usize) -> Result<Envelope<'_>, Malformed> {
             assert!(bytes.as_ptr_range().contains(&field.as_ptr()));
             assert_eq!(Reader::new(field).skip(), Ok(field));
         }
-        assert_eq!(Reader::new(bytes).skip(), Ok(bytes));
         assert!(cut >= bytes.len() || Envelope::scan(&bytes[..cut]).is_err(), "cut at {cut}");
         let _ = crate::ext::Notes::read(it.metadata);
     }

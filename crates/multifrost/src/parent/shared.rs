@@ -15,7 +15,7 @@ use super::sent::Sent;
 use super::stream::Streams;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
 use crate::error::Error;
-use crate::ext::{Extension, Extensions, Notes, Peer};
+use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack;
 use crate::socket::{Inbox, Link, Patience, SendError};
@@ -77,9 +77,6 @@ pub(super) struct Shared {
     is_stopping: watch::Sender<bool>,
     pending: Mutex<HashMap<String, Slot>>,
 }
-
-/// How a worker that wants a token refuses a call.
-const UNAUTHENTICATED: &str = "Authentication required";
 
 impl Shared {
     pub(super) fn new(name: &str, options: Options) -> Shared {
@@ -187,20 +184,21 @@ impl Shared {
         is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
-        let draft = Draft::new(Kind::Call, Id::Text(id)).text("function", function);
+        let token = self.options.token.as_ref().filter(|_| self.peer.has(Extension::Auth));
+        let is_unsettled = self.peer.known().is_none();
+        let notes = Notes {
+            ext: (is_stream || is_unsettled).then_some(Extensions::ALL),
+            token: token.map(Token::reveal),
+            is_stream,
+            ..Notes::default()
+        };
+        // Before the arguments, so that a child which cannot read those knows whom it tells.
+        let draft = Draft::new(Kind::Call, Id::Text(id)).notes(&notes).text("function", function);
         let draft = draft.long("args", args).text("namespace", namespace);
         let draft = match &options.client_name {
             Some(name) => draft.text("client_name", name),
             None => draft,
         };
-        let token = self.options.token.as_ref().filter(|_| self.peer.has(Extension::Auth));
-        let is_unsettled = self.peer.known().is_none();
-        let draft = draft.notes(&Notes {
-            ext: (is_stream || is_unsettled).then_some(Extensions::ALL),
-            token: token.map(Token::reveal),
-            is_stream,
-            ..Notes::default()
-        });
         let (bytes, max) = (draft.len(), self.options.message_bytes_max);
         if bytes > max { Err(Error::TooLarge { bytes, max }) } else { Ok(draft) }
     }

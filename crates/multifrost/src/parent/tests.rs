@@ -37,10 +37,19 @@ pub(crate) fn far(options: Options) -> Far {
 }
 
 impl Far {
+    /// The other end of a handshake may be a little later.
+    fn wait_until_up(&self) {
+        while !self.shared.is_up() {
+            thread::yield_now();
+        }
+    }
+
     /// A call, the messages that come while it waits, and an answer: whatever they are, the caller
     /// gets one answer. `ID` in a message becomes the call's own id.
     pub(crate) fn hear(&mut self, messages: &[Vec<u8>]) {
         let shared = self.shared.clone();
+        // With a connection the call is sent when it is first polled.
+        self.wait_until_up();
         let options = CallOptions::default();
         let args = one_two();
         let mut call = Box::pin(shared.request(&options, "add", &args));
@@ -180,9 +189,48 @@ fn s3_5_s20_1_a_call_on_the_wire() {
     let message = far.inbox.next(&far.link).unwrap();
     let Ok(Value::Map(fields)) = Value::read(&message) else { panic!("{message:?}") };
     let keys: Vec<_> = fields.iter().filter_map(|(key, _)| key.as_str()).collect();
-    let core = ["app", "id", "type", "timestamp", "function", "args", "namespace", "client_name"];
-    assert_eq!(keys, [&core[..], &["metadata"]].concat());
+    let core = ["app", "id", "type", "timestamp", "metadata"];
+    let more = ["function", "args", "namespace", "client_name"];
+    assert_eq!(keys, [&core[..], &more].concat());
     assert_eq!(Value::Map(fields).get("namespace"), Some(&"default".into()));
     far.shared.stop();
     assert_eq!(caller.join().unwrap(), Some(Err(Error::Stopped)));
+}
+
+#[test]
+fn s6_6_s38_1_a_heartbeat_on_the_wire() {
+    // The answer of Python, Go and Rust, and that of JavaScript, which sends back what it got.
+    for is_marked in [true, false] {
+        let mut far = far(Options::default());
+        far.wait_until_up();
+        let terms =
+            Heartbeat { first: Duration::ZERO, interval: PATIENCE, max: PATIENCE, misses_max: 1 };
+        let shared = far.shared.clone();
+        let asking = thread::spawn(move || heartbeat::run(&shared, terms, || panic!("it lives")));
+        let message = far.inbox.next(&far.link).unwrap();
+        let asked = Envelope::scan(&message).unwrap();
+        assert_eq!((asked.kind, asked.namespace), (Some(Kind::Heartbeat), None));
+        let Ok(Value::Map(said)) = Value::read(asked.metadata.unwrap()) else { panic!() };
+        let [(key, Value::F64(sent))] = &said[..] else { panic!("{said:?}") };
+        assert_eq!(key.as_str(), Some("hb_timestamp"));
+        let answer = Draft::new(Kind::Heartbeat, Id::Packed(asked.id.unwrap()));
+        let metadata = crate::envelope::heartbeat_metadata(*sent, is_marked);
+        block_on(far.link.send(answer.packed("metadata", &metadata).finish()), PATIENCE);
+        // The answer to a call shows that what stands before it was heard.
+        assert!(far.check(|id| vec![response(Id::Text(id), b"\x03")]).is_ok());
+        assert!(far.shared.beat.is_answered());
+        far.shared.stop();
+        asking.join().unwrap();
+    }
+}
+
+#[test]
+fn s38_1_a_worker_that_stays_silent_hangs() {
+    let far = far(Options::default());
+    far.wait_until_up();
+    let none = Duration::ZERO;
+    let terms = Heartbeat { first: none, interval: none, max: none, misses_max: 3 };
+    let (shared, stopping) = (far.shared.clone(), far.shared.clone());
+    thread::spawn(move || heartbeat::run(&shared, terms, || stopping.stop())).join().unwrap();
+    assert!(!far.shared.beat.is_answered());
 }

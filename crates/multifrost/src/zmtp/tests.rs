@@ -1,5 +1,5 @@
 use super::*;
-use crate::fuzz;
+use crate::tests::fuzz;
 
 /// `wire` gives the same events whole and cut at `cut`, and what comes out
 /// is no more than what went in.

@@ -14,7 +14,7 @@ fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["parent", program, script] => return parent(program, script),
-        ["registry", folder, name, rounds, end] => return registry(folder, name, rounds, end),
+        ["registry", folder, name, rounds, end, _] => return registry(folder, name, rounds, end),
         _ => {}
     }
     let mut child = functions(Child::new());

@@ -83,6 +83,11 @@ fn s38_4_a_service_that_wants_a_token_lets_nobody_else_in() {
             assert_eq!(bench.answer(&with(call(function, b"\x90"), token)), refused);
         }
     }
+    // What cannot be read is told to who is let in.
+    let deep = [vec![0x91; 300], vec![0xc0]].concat();
+    let notes = Notes { token: Some("secret"), ..Notes::default() };
+    let unread = Draft::new(Kind::Call, Id::Text("1")).notes(&notes).packed("args", &deep);
+    assert_eq!(bench.answer(&unread.payload()), "error 1 ValueError: msgpack nested too deep");
     let shutdown = || Draft::new(Kind::Shutdown, Id::Text("1"));
     assert_eq!(
         bench.answer(&with(call("add", b"\x92\x01\x02"), Some("secret"))),
@@ -139,7 +144,9 @@ fn s38_3_a_child_waits_for_its_caller() {
     let next = waiting(&ticket);
     ticket.hang_up();
     assert_eq!(next.join().unwrap(), Err("BrokenPipe: the caller is gone".into()));
+    assert!(!Cancel::current().is_cancelled(), "outside of calls it never comes");
     ticket.cancel();
+    assert!(ticket.around(|| Cancel::current().is_cancelled()));
     let next = waiting(&ticket);
     assert_eq!(next.join().unwrap(), Err("Cancelled: the caller has given up".into()));
 }

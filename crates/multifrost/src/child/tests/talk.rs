@@ -2,8 +2,8 @@
 //! parent makes of the messages and the answers.
 
 use super::*;
-use crate::fuzz;
 use crate::parent::tests::{Far, far};
+use crate::tests::fuzz;
 use crate::zmtp::Event;
 
 /// Every call gets one answer, which can be read and has the id that the call had; nothing else
