@@ -27,6 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("multifrost", &[]),
     ("althing", &["stdx", "chat", "gateway", "assembly", "hub"]),
     ("testkit", &["stdx", "chat"]),
+    ("bench/frost", &["multifrost"]),
     ("xtask", &[]),
 ];
 
@@ -82,6 +83,7 @@ const DOORS: &[(&str, &[Reach])] = &[
     ("crates/althing/", ALL),
     ("crates/llama/", ALL),
     ("crates/testkit/", ALL),
+    ("bench/", ALL),
     ("xtask/", ALL),
 ];
 
