@@ -4,8 +4,9 @@ use crate::harness::{Home, answer};
 use althing_agents::{Adapter, Agent, Limits, Options};
 use althing_chat::{Ask, Delta, Model};
 use althing_stdx::Kind;
-use althing_testkit::{Options as Answers, Upstream};
+use althing_testkit::{Options as Answers, Seen, Upstream};
 use futures_util::StreamExt;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,7 +83,7 @@ fn upstream() -> Upstream {
 }
 
 /// The right text, the usage that the provider counted, the prompt where it belongs.
-async fn answers(name: &str) {
+async fn answers(name: &str, allowed: [&[&str]; 2]) {
     let (mut home, upstream) = (Home::new(), upstream());
     let Some(agent) = agent(name, "fake-large", &mut home, &upstream) else { return };
     let answered = answer(&agent, "Say hello to äöü.").await.unwrap();
@@ -91,12 +92,40 @@ async fn answers(name: &str) {
     assert_eq!(usage.output, Some(5), "{usage:?}");
     assert!(usage.input.unwrap() >= 3, "{usage:?}");
     let asked = upstream.requests();
-    let ours = |it: &&althing_testkit::Seen| it.prompt().contains("Say hello to äöü.");
+    let ours = |it: &&Seen| it.prompt().contains("Say hello to äöü.");
     let ours: Vec<_> = asked.iter().filter(ours).collect();
     assert!(ours.iter().any(|it| it.model == "fake-large"), "{asked:#?}");
-    let tools = |it: &&althing_testkit::Seen| it.body["tools"].to_string();
-    println!("{name} offers {:?}", ours.iter().map(tools).collect::<Vec<_>>());
+    assert_eq!(offered(&ours), allowed[0], "without a repository");
     home.is_left().await;
+}
+
+/// In a repository it may read, and nothing else.
+async fn reads(name: &str, allowed: &[&str]) {
+    let (mut home, upstream) = (Home::new(), upstream());
+    put(&home, "repo/main.rs", "");
+    let Some(agent) = agent(name, "fake-large", &mut home, &upstream) else { return };
+    let repo = Some(home.path("repo"));
+    let model = Some(agent.id().split_once(':').unwrap().1.to_string());
+    let program = Some(program(name).unwrap().to_str().unwrap().to_string());
+    let options = Options { program, model, repo, ..home.options(LIMITS) };
+    let agent = Agent::new(Adapter::find(name).unwrap().0, options);
+    let answered = answer(&agent, "Say hello to äöü.").await.unwrap();
+    assert_eq!(answered.text.trim_end(), "Hello there, all of you.");
+    let asked = upstream.requests();
+    assert_eq!(offered(&asked.iter().collect::<Vec<_>>()), allowed, "with a repository");
+    home.is_left().await;
+}
+
+/// The tools that a model is offered, in whichever dialect, sorted.
+fn offered(asked: &[&Seen]) -> Vec<String> {
+    let tools = asked.iter().flat_map(|it| it.body["tools"].as_array().into_iter().flatten());
+    let names = tools.flat_map(|tool| match tool["functionDeclarations"].as_array() {
+        Some(functions) => functions.iter().map(|it| &it["name"]).collect(),
+        None if tool["name"].is_string() => vec![&tool["name"]],
+        None => vec![&tool["type"]],
+    });
+    let names: BTreeSet<_> = names.map(|name| name.as_str().unwrap().to_string()).collect();
+    names.into_iter().collect()
 }
 
 /// A failure of the provider, told for what it is. One that is tried again is told on the way.
@@ -135,7 +164,8 @@ async fn is_known(name: &str) {
 
 #[tokio::test]
 async fn claude() {
-    answers("claude").await;
+    answers("claude", [&[], &[]]).await;
+    reads("claude", &[]).await;
     is_known("claude").await;
     fails("claude", "err-key", Kind::BadKey).await;
     fails("claude", "err-429", Kind::RateLimited).await;
@@ -144,7 +174,8 @@ async fn claude() {
 
 #[tokio::test]
 async fn codex() {
-    answers("codex").await;
+    answers("codex", [&[], &[]]).await;
+    reads("codex", &[]).await;
     is_known("codex").await;
     fails("codex", "err-key", Kind::BadKey).await;
     fails("codex", "err-429", Kind::RateLimited).await;
@@ -153,7 +184,8 @@ async fn codex() {
 
 #[tokio::test]
 async fn gemini() {
-    answers("gemini").await;
+    answers("gemini", [&[], &[]]).await;
+    reads("gemini", &[]).await;
     is_known("gemini").await;
     fails("gemini", "err-key", Kind::BadKey).await;
     fails("gemini", "err-429", Kind::RateLimited).await;
@@ -161,7 +193,8 @@ async fn gemini() {
 
 #[tokio::test]
 async fn opencode() {
-    answers("opencode").await;
+    answers("opencode", [&[], &[]]).await;
+    reads("opencode", &[]).await;
     is_known("opencode").await;
     fails("opencode", "err-key", Kind::BadKey).await;
     fails("opencode", "err-404", Kind::UnknownModel).await;
