@@ -78,7 +78,7 @@ impl Call {
     fn start(&mut self) -> Phase {
         let Agent { adapter, options, .. } = &self.agent;
         let started = Workspace::open(options.repo.as_deref()).and_then(|workspace| {
-            let invocation = Invocation::new(adapter, options, &self.ask, workspace.path())?;
+            let invocation = Invocation::new(adapter, options, &self.ask, &workspace)?;
             Running::start(invocation, workspace, options)
         });
         match started {

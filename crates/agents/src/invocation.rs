@@ -2,6 +2,7 @@
 
 use crate::agent::{Adapter, Options};
 use crate::custom::{Custom, PromptMode};
+use crate::process::Workspace;
 use crate::prompt;
 use crate::row::{Access, Row};
 use althing_chat::Ask;
@@ -43,6 +44,8 @@ const COMMON: &[&str] = &[
     "NODE_EXTRA_CA_CERTS",
 ];
 
+/// The file that limits an agent, where it wants one. Its name says what it is written in.
+const LIMITS: &str = "limits.toml";
 /// Nobody draws on a pipe.
 const SET: &[(&str, &str)] = &[("TERM", "dumb"), ("NO_COLOR", "1")];
 
@@ -69,12 +72,12 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// One question to `adapter`, in `folder`.
+    /// One question to `adapter`, in `workspace`.
     pub(crate) fn new(
         adapter: &Adapter,
         options: &Options,
         ask: &Ask,
-        folder: &Path,
+        workspace: &Workspace,
     ) -> Result<Invocation> {
         guard(&options.environment)?;
         let prompt = prompt::text(ask);
@@ -85,7 +88,13 @@ impl Invocation {
         }
         let (program, arguments, input) = match adapter {
             Adapter::Known(row) => {
-                let arguments = known(row, options, ask.effort.as_deref(), folder);
+                let limits = match access(row, options).limits {
+                    "" => None,
+                    text => Some(workspace.put(LIMITS, text)?),
+                };
+                let places =
+                    [("{folder}", Some(workspace.path())), ("{limits}", limits.as_deref())];
+                let arguments = known(row, options, ask.effort.as_deref(), &places);
                 (row.name.to_string(), arguments, prompt)
             }
             Adapter::Custom(custom) => own(custom, options, prompt)?,
@@ -110,9 +119,16 @@ fn access<'a>(row: &'a Row, options: &Options) -> &'a Access {
     if options.repo.is_some() { &row.reading } else { &row.without_tools }
 }
 
-fn known(row: &Row, options: &Options, effort: Option<&str>, folder: &Path) -> Vec<String> {
-    let folder = folder.to_string_lossy();
-    let fill = |word: &str| word.replace("{folder}", &folder);
+fn known(
+    row: &Row,
+    options: &Options,
+    effort: Option<&str>,
+    places: &[(&str, Option<&Path>)],
+) -> Vec<String> {
+    let fill = |word: &str| {
+        let place = places.iter().find(|(mark, _)| *mark == word).and_then(|(_, path)| *path);
+        place.map_or(word.to_string(), |path| path.to_string_lossy().into_owned())
+    };
     let mut arguments: Vec<String> = row.arguments.iter().map(|word| fill(word)).collect();
     arguments.extend(access(row, options).arguments.iter().map(|word| fill(word)));
     if let Some(model) = &options.model {

@@ -3,7 +3,8 @@
 
 use crate::reader::Format;
 
-/// How an agent is called, as data. In arguments `{model}`, `{effort}` and `{folder}` are filled in.
+/// How an agent is called, as data. In arguments `{model}`, `{effort}`, `{folder}` and `{limits}`
+/// are filled in.
 #[derive(Debug)]
 pub struct Row {
     /// What a person calls it, and its command.
@@ -36,11 +37,13 @@ pub struct Row {
     pub logged_in: Login,
 }
 
-/// Arguments and variables that limit an agent.
+/// Arguments, variables and a file that limit an agent.
 #[derive(Debug)]
 pub struct Access {
     pub arguments: &'static [&'static str],
     pub variables: &'static [(&'static str, &'static str)],
+    /// The text of a file whose path is `{limits}`; empty: there is none.
+    pub limits: &'static str,
 }
 
 /// How to learn whether an agent is logged in.
@@ -81,10 +84,11 @@ const CLAUDE: Row = Row {
     ],
     model: &["--model", "{model}"],
     effort: &["--effort", "{effort}"],
-    without_tools: Access { arguments: &["--tools", ""], variables: &[] },
+    without_tools: Access { arguments: &["--tools", ""], variables: &[], limits: "" },
     reading: Access {
         arguments: &["--tools", "Read,Grep,Glob", "--allowedTools", "Read,Grep,Glob"],
         variables: &[],
+        limits: "",
     },
     last: &[],
     variables: &[
@@ -124,15 +128,34 @@ const CODEX: Row = Row {
             "-c",
             "features.unified_exec=false",
             "-c",
+            "features.view_image=false",
+            "-c",
+            "features.multi_agent=false",
+            "-c",
+            "features.goals=false",
+            "-c",
             "web_search=disabled",
             "-C",
             "{folder}",
         ],
         variables: &[],
+        limits: "",
     },
     reading: Access {
-        arguments: &["-s", "read-only", "-c", "web_search=disabled", "-C", "{folder}"],
+        arguments: &[
+            "-s",
+            "read-only",
+            "-c",
+            "features.multi_agent=false",
+            "-c",
+            "features.goals=false",
+            "-c",
+            "web_search=disabled",
+            "-C",
+            "{folder}",
+        ],
         variables: &[],
+        limits: "",
     },
     last: &["-"],
     variables: &[
@@ -162,12 +185,35 @@ const GEMINI: Row = Row {
     id: "gemini-cli",
     install: "npm install -g @google/gemini-cli",
     login: "run `gemini` and log in, or set GEMINI_API_KEY",
-    arguments: &["-o", "stream-json", "--skip-trust", "-e", "none"],
+    arguments: &[
+        "-o",
+        "stream-json",
+        "--skip-trust",
+        "-e",
+        "none",
+        "--allowed-mcp-server-names",
+        "none",
+        // Its plan mode may be left by the model itself, so a policy says more.
+        "--approval-mode",
+        "plan",
+        "--admin-policy",
+        "{limits}",
+    ],
     model: &["-m", "{model}"],
     effort: &[],
-    // Planning is reading, and an empty folder has nothing to read.
-    without_tools: Access { arguments: &["--approval-mode", "plan"], variables: &[] },
-    reading: Access { arguments: &["--approval-mode", "plan"], variables: &[] },
+    without_tools: Access {
+        arguments: &[],
+        variables: &[],
+        limits: "[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\npriority = 900\n",
+    },
+    reading: Access {
+        arguments: &[],
+        variables: &[],
+        limits: "[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\npriority = 900\n\n\
+                 [[rule]]\n\
+                 toolName = [\"read_file\", \"list_directory\", \"glob\", \"grep_search\"]\n\
+                 decision = \"allow\"\npriority = 950\n",
+    },
     last: &[],
     variables: &["GEMINI_*", "GOOGLE_*"],
     set: &[],
@@ -195,6 +241,7 @@ const OPENCODE: Row = Row {
     without_tools: Access {
         arguments: &[],
         variables: &[("OPENCODE_PERMISSION", r#"{"*":"deny"}"#)],
+        limits: "",
     },
     reading: Access {
         arguments: &[],
@@ -202,6 +249,7 @@ const OPENCODE: Row = Row {
             "OPENCODE_PERMISSION",
             r#"{"*":"deny","read":"allow","grep":"allow","glob":"allow","list":"allow"}"#,
         )],
+        limits: "",
     },
     last: &[],
     variables: &[

@@ -32,6 +32,10 @@ fn options() -> Options {
     }
 }
 
+fn workspace() -> Workspace {
+    Workspace::open(None).unwrap()
+}
+
 #[track_caller]
 fn check(name: &str, tune: impl Fn(&mut Options), expected: &Expect) {
     let (adapter, model) = Adapter::find(name).unwrap();
@@ -39,11 +43,14 @@ fn check(name: &str, tune: impl Fn(&mut Options), expected: &Expect) {
     options.model = model;
     tune(&mut options);
     let ask = Ask::new("Be brief.", "Why?");
-    let made = Invocation::new(&adapter, &options, &ask, Path::new("/work")).unwrap();
+    let workspace = workspace();
+    let made = Invocation::new(&adapter, &options, &ask, &workspace).unwrap();
     assert_eq!(made.input, b"Be brief.\n\nWhy?");
     let names: Vec<_> = made.environment.keys().map(String::as_str).collect();
     let shown = format!("{} {:?}\n{}\n", made.program, made.arguments, names.join(" "));
-    expected.assert_eq(&shown);
+    let work = workspace.path().to_str().unwrap();
+    let beside = workspace.path().parent().unwrap().to_str().unwrap();
+    expected.assert_eq(&shown.replace(work, "/work").replace(beside, "/beside"));
 }
 
 #[test]
@@ -75,25 +82,25 @@ fn each_agent_is_called_as_its_row_says() {
         "codex-cli:gpt-5.1",
         tuned,
         &expect![[r#"
-        codex ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color", "never", "-s", "read-only", "-c", "features.shell_tool=false", "-c", "features.unified_exec=false", "-c", "web_search=disabled", "-C", "/work", "-m", "gpt-5.1", "-c", "model_reasoning_effort=high", "--x", "-"]
-        CODEX_HOME HOME LC_ALL MY_KEY NO_COLOR OPENAI_API_KEY PATH TERM https_proxy
-    "#]],
+            codex ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color", "never", "-s", "read-only", "-c", "features.shell_tool=false", "-c", "features.unified_exec=false", "-c", "features.view_image=false", "-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", "web_search=disabled", "-C", "/work", "-m", "gpt-5.1", "-c", "model_reasoning_effort=high", "--x", "-"]
+            CODEX_HOME HOME LC_ALL MY_KEY NO_COLOR OPENAI_API_KEY PATH TERM https_proxy
+        "#]],
     );
     check(
         "codex",
         |it| it.repo = Some("/repo".into()),
         &expect![[r#"
-        codex ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color", "never", "-s", "read-only", "-c", "web_search=disabled", "-C", "/work", "-"]
-        HOME LC_ALL NO_COLOR OPENAI_API_KEY PATH TERM https_proxy
-    "#]],
+            codex ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color", "never", "-s", "read-only", "-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", "web_search=disabled", "-C", "/work", "-"]
+            HOME LC_ALL NO_COLOR OPENAI_API_KEY PATH TERM https_proxy
+        "#]],
     );
     check(
         "gemini",
         none,
         &expect![[r#"
-        gemini ["-o", "stream-json", "--skip-trust", "-e", "none", "--approval-mode", "plan"]
-        HOME LC_ALL NO_COLOR PATH TERM https_proxy
-    "#]],
+            gemini ["-o", "stream-json", "--skip-trust", "-e", "none", "--allowed-mcp-server-names", "none", "--approval-mode", "plan", "--admin-policy", "/beside/limits.toml"]
+            HOME LC_ALL NO_COLOR PATH TERM https_proxy
+        "#]],
     );
     check(
         "opencode-cli:anthropic/claude",
@@ -111,7 +118,7 @@ fn an_agent_of_ours_starts_no_agents() {
     assert_eq!(guard(&options.environment), Ok(()));
     options.environment.insert(GUARD.into(), "1-2".into());
     let (adapter, _) = Adapter::find("claude").unwrap();
-    let refused = Invocation::new(&adapter, &options, &Ask::new("", "x"), Path::new("/w"));
+    let refused = Invocation::new(&adapter, &options, &Ask::new("", "x"), &workspace());
     let fault = refused.unwrap_err();
     assert_eq!(fault.kind, Kind::InvalidParams);
     assert!(fault.message.contains("may not start agents"), "{fault}");
@@ -122,9 +129,8 @@ fn a_prompt_that_is_no_argument_is_refused_with_the_limit() {
     let mut custom = Custom::new("mine", "answer --now").unwrap();
     custom.prompt = PromptMode::Argument;
     let adapter = Adapter::Custom(custom);
-    let ask = |prompt: String| {
-        Invocation::new(&adapter, &options(), &Ask::new("", prompt), Path::new("/w"))
-    };
+    let ask =
+        |prompt: String| Invocation::new(&adapter, &options(), &Ask::new("", prompt), &workspace());
     let made = ask("Why?".into()).unwrap();
     assert_eq!((&*made.arguments, &*made.input), (&["--now".into(), "Why?".into()][..], &b""[..]));
     assert!(ask("x".repeat(131_071)).is_ok());

@@ -31,8 +31,8 @@ struct Note {
     owner: Process,
     /// The leader of the group, once it was started.
     agent: Option<Process>,
-    /// The folder it works in, if that is temporary.
-    folder: Option<PathBuf>,
+    /// Its temporary folder.
+    folder: PathBuf,
 }
 
 /// One living agent. Dropping it removes the note.
@@ -45,11 +45,11 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Notes an agent that is about to be started.
-    pub(super) fn open(ledger: &Path, folder: Option<&Path>) -> Result<Entry> {
+    pub(super) fn open(ledger: &Path, folder: &Path) -> Result<Entry> {
         let owner = Process::of(std::process::id());
         let id = format!("{}-{:016x}", owner.pid, fastrand::u64(..));
         let file = ledger.join(format!("{id}.json"));
-        let note = Note { owner, agent: None, folder: folder.map(Path::to_path_buf) };
+        let note = Note { owner, agent: None, folder: folder.to_path_buf() };
         let entry = Entry { id, file, note };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(ledger);
         let failed = |error| Fault::internal(format!("cannot note an agent: {error}"));
@@ -120,10 +120,10 @@ fn swept(file: &Path) -> bool {
         let _ = kill_process_group(agent, Signal::KILL);
     }
     end_strays(id);
-    note.folder.iter().filter(|folder| is_ours(folder)).for_each(|folder| {
+    if is_ours(&note.folder) {
         // Gone already is fine.
-        let _ = fs::remove_dir_all(folder);
-    });
+        let _ = fs::remove_dir_all(&note.folder);
+    }
     // What cannot be removed is swept again, and nothing is there to be ended then.
     let _ = fs::remove_file(file);
     true

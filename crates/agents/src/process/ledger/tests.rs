@@ -1,7 +1,7 @@
 use super::*;
 
-fn note(owner: Process, agent: Option<Process>, folder: Option<&Path>) -> Note {
-    Note { owner, agent, folder: folder.map(Path::to_path_buf) }
+fn note(owner: Process, agent: Option<Process>, folder: &Path) -> Note {
+    Note { owner, agent, folder: folder.to_path_buf() }
 }
 
 fn put(ledger: &Path, name: &str, note: &Note) -> PathBuf {
@@ -20,13 +20,13 @@ fn only_what_nobody_owns_is_swept() {
     let ours = tempfile::Builder::new().prefix(PREFIX).tempdir().unwrap();
     let foreign = tempfile::tempdir().unwrap();
 
-    let live = put(ledger.path(), "1-a.json", &note(me, Some(me), Some(ours.path())));
+    let live = put(ledger.path(), "1-a.json", &note(me, Some(me), ours.path()));
     assert_eq!(sweep(ledger.path()), 0);
     assert!(live.is_file() && ours.path().is_dir());
 
     // Its agent has our number but began at another time: this test must survive it.
-    let dead = put(ledger.path(), "1-b.json", &note(other, Some(other), Some(ours.path())));
-    let strange = put(ledger.path(), "1-c.json", &note(other, None, Some(foreign.path())));
+    let dead = put(ledger.path(), "1-b.json", &note(other, Some(other), ours.path()));
+    let strange = put(ledger.path(), "1-c.json", &note(other, None, foreign.path()));
     fs::write(ledger.path().join("1-d.json"), "{").unwrap();
     fs::write(ledger.path().join("notes.txt"), "x").unwrap();
     assert_eq!(sweep(ledger.path()), 2);
@@ -41,7 +41,7 @@ fn a_note_is_private_and_goes_with_its_agent() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let ledger = folder.path().join("agents");
-    let mut entry = Entry::open(&ledger, Some(Path::new("/x"))).unwrap();
+    let mut entry = Entry::open(&ledger, Path::new("/x")).unwrap();
     entry.started(std::process::id()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&ledger), mode(&entry.file)), (0o700, 0o600));
