@@ -58,7 +58,7 @@ fn version_in(line: String) -> Option<String> {
 async fn logged_in(row: &Row, options: &Options) -> Option<bool> {
     let Login { keys, arguments, no, files } = row.logged_in;
     let is_set = |name: &&str| options.environment.get(*name).is_some_and(|it| !it.is_empty());
-    if keys.iter().any(|key| is_set(key)) {
+    if keys.iter().any(is_set) {
         return Some(true);
     }
     if arguments.is_empty() {

@@ -315,7 +315,7 @@ impl Said {
 fn last_words(noise: &str) -> &str {
     let lines = || noise.lines().map(str::trim).filter(|line| !line.is_empty());
     let speaks = |line: &&str| line.to_ascii_lowercase().contains("error");
-    lines().find(speaks).or_else(|| lines().last()).unwrap_or_default()
+    lines().find(speaks).or_else(|| lines().next_back()).unwrap_or_default()
 }
 
 /// A number of tokens.
