@@ -23,7 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("gateway", &["stdx", "chat"]),
     ("agents", &["stdx", "chat"]),
     ("assembly", &["stdx", "chat"]),
-    ("hub", &["stdx", "chat", "jsonrpc", "gateway", "assembly"]),
+    ("hub", &["stdx", "chat", "jsonrpc", "gateway", "agents", "assembly"]),
     ("llama", &["stdx"]),
     ("multifrost", &[]),
     ("althing", &["stdx", "chat", "gateway", "assembly", "hub"]),
