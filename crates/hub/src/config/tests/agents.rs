@@ -66,6 +66,6 @@ fn what_is_wrong_with_a_section_is_a_warning() {
     warns("[agents.x]\ncommand = 'a'\nprompt_mode = 'file'", &["stdin or arg"]);
     warns("[agents.x]\ncommand = 'a'\noutput_format = 'xml'", &["output_format must be"]);
     warns("[agents.claude]\nargs = 'x'", &["args must be a list of texts"]);
-    warns("[agents.claude]\nmodle = 'x'", &["did you mean model?"]);
+    warns("[agents.claude]\nmodle = 'x'", &["is not known"]);
     warns("[agents.'a:b']\ncommand = 'a'", &["is no name"]);
 }
