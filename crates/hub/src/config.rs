@@ -21,7 +21,7 @@ mod words;
 mod workers;
 mod world;
 
-pub use agents::{AGENTS, agents_on_path};
+pub use agents::{AGENTS, AgentConfig, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
@@ -70,6 +70,8 @@ pub struct Config {
     pub endpoints: Vec<Configured>,
     /// Functions in other languages, in the order of the file.
     pub workers: Vec<WorkerConfig>,
+    /// The agents that the file speaks of.
+    pub agents: Vec<AgentConfig>,
     /// The person's own prices over the table.
     pub prices: Sourced<Prices>,
     /// Where the TOML file is, or would be.
@@ -92,6 +94,7 @@ impl Config {
         }
         config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
         config.workers = workers::read(&layers, &mut warnings);
+        config.agents = agents::read(&layers.file, &mut warnings);
         config.prices = prices::read(&layers.file, &mut warnings);
         layers.file.check_names(&mut warnings);
         config.warnings = cut(warnings);
@@ -116,6 +119,7 @@ impl Config {
             models: Sourced::default(vec![]),
             endpoints: vec![],
             workers: vec![],
+            agents: vec![],
             prices: Sourced::default(Prices::default()),
             file: world.config_file(),
             dotenv: layers.dotenv_path(),

@@ -53,6 +53,7 @@ impl Library {
             Some(endpoint) => Arc::new(config.with_workers(endpoint)),
             None => config,
         };
+        crate::agents::sweep(&config.data_dir);
         let gateway = Gateway::new(config.limits());
         let runners = Runners::new(local::Options::new(&world, &config));
         let data_dir = config.data_dir.value.clone();

@@ -21,7 +21,7 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 const PROVIDER_KEYS: &[&str] =
     &["provider", "api_key", "api_key_env", "base_url", "models", "parallel"];
 /// The sections that are no settings.
-const SECTIONS: &[&str] = &["providers", "prices", "logins", "workers"];
+const SECTIONS: &[&str] = &["providers", "prices", "logins", "agents", "workers"];
 
 /// What the file says; empty where there is none. It holds keys, so it cannot be printed.
 pub(super) struct TomlFile {
@@ -66,6 +66,11 @@ impl TomlFile {
     pub(super) fn of_login(&self, provider: &str, key: &str) -> Option<Result<Raw, Warning>> {
         let value = self.logins()?.get(provider)?.get(key)?;
         self.raw(&format!("logins.{provider}.{key}"), value)
+    }
+
+    /// What is below `agents`, whatever it is.
+    pub(super) fn agents(&self) -> Option<&Value> {
+        self.table.get("agents")
     }
 
     /// What is below `logins`, whatever it is.

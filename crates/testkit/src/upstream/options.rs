@@ -26,6 +26,7 @@ pub struct Options {
     pub(super) text: Option<TextHook>,
     pub(super) call: Option<CallHook>,
     pub(super) mishap: Option<MishapHook>,
+    pub(super) calls_tools: bool,
     pub(super) logins: Logins,
 }
 
@@ -42,6 +43,7 @@ impl Default for Options {
             text: None,
             call: None,
             mishap: None,
+            calls_tools: true,
             logins: Logins::default(),
         }
     }
@@ -103,6 +105,12 @@ impl Options {
         call: impl Fn(&Seen) -> Option<(String, Value)> + Send + Sync + 'static,
     ) -> Options {
         self.call = Some(Arc::new(call));
+        self
+    }
+
+    /// Answers in words even where tools are offered: agents offer theirs with every request.
+    pub fn without_calls(mut self) -> Options {
+        self.calls_tools = false;
         self
     }
 
