@@ -75,8 +75,8 @@ impl Service {
             tools: request.tools,
             max_tokens: request.max_tokens,
             temperature: request.temperature,
-            effort: None,
             stream: false,
+            ..Ask::new("", "")
         };
         let (speaking, answered) = voice.speak_noting(ask);
         let answer = Answer::collect(speaking).await?;
