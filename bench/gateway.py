@@ -4,8 +4,9 @@
     python3 bench/gateway.py [--seconds N] [--without litellm,portkey]
 
 All in one run, on loopback, with the testkit's upstream behind every one of them. LiteLLM is installed from
-PyPI into target/peers/litellm (as the tests do), Portkey from npm into target/peers/portkey-bench on first use.
-What counts are the ratios; absolute times mean little on a shared machine.
+PyPI into target/peers/litellm (as the tests do), Portkey from npm into target/peers/portkey-bench on first use;
+CARGO_TARGET_DIR and ALTHING_PEERS_DIR name other places. What counts are the ratios; absolute times mean little
+on a shared machine.
 """
 
 import argparse
@@ -19,9 +20,15 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BIN = ROOT / "target/release"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BIN = TARGET / "release"
+PEERS = Path(os.environ.get("ALTHING_PEERS_DIR", TARGET / "peers"))
 KEY = "sk-bench-0123456789abcdef"
 START_SECONDS_MAX = 120
+# Portkey changes the headers of what it fetched, which Node refuses under hono's Response; a copy may be changed.
+PORTKEY_SHIM = """const { fetch, Response } = globalThis;
+globalThis.fetch = async (...all) => { const answer = await fetch(...all); return new Response(answer.body, answer); };
+"""
 BODY = {"model": "MODEL", "messages": [{"role": "user", "content": "Say something about the weather in one line."}]}
 
 
@@ -143,7 +150,7 @@ def althing(folder, upstream):
 
 
 def litellm(folder, upstream):
-    program = ROOT / "target/peers/litellm/bin/litellm"
+    program = PEERS / "litellm/bin/litellm"
     if not program.is_file():
         raise SystemExit("no LiteLLM; `cargo xtask peers` installs it, or say --without litellm")
     config = Path(folder) / "litellm.yaml"
@@ -160,21 +167,22 @@ def litellm(folder, upstream):
 
 
 def portkey(folder, upstream):
-    home = ROOT / "target/peers/portkey-bench"
+    home = PEERS / "portkey-bench"
     server = home / "node_modules/@portkey-ai/gateway/build/start-server.js"
     if not server.is_file():
         home.mkdir(parents=True, exist_ok=True)
         install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", home, "@portkey-ai/gateway@1.15.2"]
         subprocess.run(install, check=True)
+    shim = Path(folder) / "portkey-shim.mjs"
+    shim.write_text(PORTKEY_SHIM)
     port = free_port()
-    argv = ["node", server, "--headless", f"--port={port}"]
+    argv = ["node", "--import", shim, server, "--headless", f"--port={port}"]
     headers = [
         f"authorization:Bearer {KEY}",
         "x-portkey-provider:openai",
         f"x-portkey-custom-host:{upstream}/v1",
     ]
-    return start("Portkey", argv, {**os.environ, "TRUSTED_CUSTOM_HOSTS": "127.0.0.1,localhost"}, folder,
-                 f"http://127.0.0.1:{port}/v1", "fake-large", headers)
+    return start("Portkey", argv, dict(os.environ), folder, f"http://127.0.0.1:{port}/v1", "fake-large", headers)
 
 
 def measure(gateway, seconds):
@@ -195,7 +203,7 @@ def measure(gateway, seconds):
 
 
 def paced(gateway, seconds):
-    """With 10 ms between tokens: the first token and the longest gap."""
+    """With 10 ms between tokens: the first word and the longest gap."""
     report = gateway.load(1, seconds, stream=True, max_tokens=30)
     return report["first_p50_us"] / 1e3, report["gap_p50_us"] / 1e3
 
@@ -240,12 +248,12 @@ def report(rows, first):
         added = (row["p50"] - direct["p50"], row["p99"] - direct["p99"])
         print(f"{name:<11}|{cells[0]} | {cells[1]} | {cells[2]} | {added[0]:12.0f} | {added[1]:12.0f} | {row['cpu']:8.0f}")
     print("\nstreams of 1000 chunks, chunks per second (ratio to direct); 10 ms per token; memory; start to first answer")
-    print(f"{'':<11}|{'c=1':>16} |{'c=16':>16} | first token ms | longest gap ms | idle MB | peak MB | start ms")
+    print(f"{'':<11}|{'c=1':>16} |{'c=16':>16} | first word ms | longest gap ms | idle MB | peak MB | start ms")
     for name, row in rows:
         cells = [f"{row[c]:8.0f} ({row[c] / direct[c]:5.3f})" for c in ["s1", "s16"]]
         start_ms = f"{row['start_ms']:8.0f}" if row["start_ms"] else "       -"
         print(
-            f"{name:<11}| {cells[0]} | {cells[1]} | {first[name][0]:14.1f} | {first[name][1]:14.1f} "
+            f"{name:<11}| {cells[0]} | {cells[1]} | {first[name][0]:13.1f} | {first[name][1]:14.1f} "
             f"| {row['idle_mb']:7.1f} | {row['peak_mb']:7.1f} | {start_ms}"
         )
     ours = dict(rows).get("althing")

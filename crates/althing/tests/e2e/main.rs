@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
 mod ask;
+mod crowd;
 mod dbus;
 mod faults;
 mod frontend;

@@ -4,6 +4,7 @@ mod anthropic;
 mod gemini;
 mod ollama;
 mod openai;
+pub(super) mod responses;
 
 pub(super) use openai::no_such_path;
 

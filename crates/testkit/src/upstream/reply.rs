@@ -130,9 +130,11 @@ fn call(seen: &Seen) -> Option<Say> {
 
 fn has_result(body: &Value) -> bool {
     let last = |key: &str| body[key].as_array().and_then(|messages| messages.last());
-    let Some(last) = last("messages").or_else(|| last("contents")) else { return false };
+    let keys = ["messages", "contents", "input"];
+    let Some(last) = keys.into_iter().find_map(last) else { return false };
     let part = |key: &str| last[key].as_array().into_iter().flatten();
     last["role"] == "tool"
+        || last["type"] == "function_call_output"
         || part("content").any(|part| part["type"] == "tool_result")
         || part("parts").any(|part| part.get("functionResponse").is_some())
 }
