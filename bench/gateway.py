@@ -24,12 +24,16 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 BIN = TARGET / "release"
 PEERS = Path(os.environ.get("ALTHING_PEERS_DIR", TARGET / "peers"))
 KEY = "sk-bench-0123456789abcdef"
-START_SECONDS_MAX = 120
+START_SECONDS_MAX = 300
 # Portkey changes the headers of what it fetched, which Node refuses under hono's Response; a copy may be changed.
 PORTKEY_SHIM = """const { fetch, Response } = globalThis;
 globalThis.fetch = async (...all) => { const answer = await fetch(...all); return new Response(answer.body, answer); };
 """
 BODY = {"model": "MODEL", "messages": [{"role": "user", "content": "Say something about the weather in one line."}]}
+
+
+class NoAnswer(Exception):
+    """A gateway that does not start is left out, and it is said why."""
 
 
 def free_port():
@@ -54,7 +58,7 @@ class Gateway:
         before = self.cpu()
         report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         if report["failed"]:
-            raise SystemExit(f"{self.name}: {report['failed']} of {report['requests']} failed")
+            raise NoAnswer(f"{self.name}: {report['failed']} of {report['requests']} failed")
         report["cpu_us"] = (self.cpu() - before) * 1e6 / max(report["requests"], 1)
         return report
 
@@ -130,7 +134,7 @@ def start(name, argv, env, folder, url, model, headers):
         except OSError:
             time.sleep(0.002 if time.perf_counter() - began < 2 else 0.1)
     gateway.stop()
-    raise SystemExit(f"{name} did not answer; see its log:\n{(Path(folder) / f'{name}.log').read_text()[-2000:]}")
+    raise NoAnswer(f"{name} did not answer; its log ends:\n{(Path(folder) / f'{name}.log').read_text()[-2000:]}")
 
 
 def althing(folder, upstream):
@@ -152,7 +156,7 @@ def althing(folder, upstream):
 def litellm(folder, upstream):
     program = PEERS / "litellm/bin/litellm"
     if not program.is_file():
-        raise SystemExit("no LiteLLM; `cargo xtask peers` installs it, or say --without litellm")
+        raise NoAnswer("no LiteLLM; `cargo xtask peers` installs it")
     config = Path(folder) / "litellm.yaml"
     config.write_text(
         "model_list:\n  - model_name: fake-large\n    litellm_params:\n"
@@ -216,11 +220,15 @@ def run_all(folder, upstream, wanted, work):
     yield work(gateway)
     gateway.stop()
     for name in wanted:
-        gateway = makers[name](folder, upstream)
+        gateway = None
         try:
+            gateway = makers[name](folder, upstream)
             yield work(gateway)
+        except NoAnswer as why:
+            print(f"left out: {why}")
         finally:
-            gateway.stop()
+            if gateway:
+                gateway.stop()
 
 
 def main():
@@ -240,6 +248,7 @@ def main():
 
 
 def report(rows, first):
+    rows = [(name, row) for name, row in rows if name in first]
     direct, bare = rows[0][1], rows[1][1]
     print("requests per second, in brackets the ratio to direct access; p50 and p99 at one connection")
     print(f"{'':<11}|{'c=1':>15} |{'c=16':>16} |{'c=64':>16} | added p50 us | added p99 us | cpu us/request")

@@ -1,5 +1,5 @@
-//! Very many clients at once, by real sockets, and many of them die: everything comes back, and every
-//! request is counted.
+//! Very many clients at once, by real sockets, and many of them die: everything comes back, and
+//! every request is counted.
 
 use crate::dbus::bus::{Bus, Serving, until, until_quiet};
 use crate::harness::{Home, is_soak, on_path};
@@ -111,7 +111,11 @@ fn crowd(place: &Arc<Place>, clients: u64) {
     runtime.block_on(async {
         let mut all: JoinSet<()> =
             (0..clients).map(|number| client(place.clone(), number)).collect();
-        let ended = async { while let Some(ended) = all.join_next().await { ended.unwrap() } };
+        let ended = async {
+            while let Some(ended) = all.join_next().await {
+                ended.unwrap()
+            }
+        };
         timeout(WAIT_MAX, ended).await.expect("every client comes to its end");
     });
 }

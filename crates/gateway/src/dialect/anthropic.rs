@@ -77,9 +77,9 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
 fn output_format(format: &Format) -> Result<Value> {
     match format {
         Format::Schema { schema, .. } => Ok(json!({ "type": "json_schema", "schema": schema })),
-        Format::Json => {
-            Err(Fault::invalid("format: Anthropic's models write JSON by a schema, and none is given"))
-        }
+        Format::Json => Err(Fault::invalid(
+            "format: Anthropic's models write JSON by a schema, and none is given",
+        )),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The little of a request that is looked at, in one pass over its body, and the model's name put in
-//! its place.
+//! The little of a request that is looked at, in one pass over its body, and the model's name put
+//! in its place.
 
 mod opening;
 

@@ -1,5 +1,5 @@
-//! The bytes of a streamed answer, handed on in the task that reads them: no queue, and what was sent
-//! at once goes on at once.
+//! The bytes of a streamed answer, handed on in the task that reads them: no queue, and what was
+//! sent at once goes on at once.
 
 use super::receive::Pieces;
 use super::tail::Tail;

@@ -46,7 +46,8 @@ pub(in crate::upstream) fn embedded(seen: &Seen) -> Value {
         text => Vec::from_iter(text.as_str()),
     };
     let vector = |(at, text): (usize, &&str)| {
-        json!({"object": "embedding", "index": at, "embedding": [text.len(), 0.5, -0.25]})
+        let numbers = json!([text.len(), 0.5, -0.25]);
+        json!({"object": "embedding", "index": at, "embedding": numbers})
     };
     let data: Vec<Value> = texts.iter().enumerate().map(vector).collect();
     let tokens: usize = texts.iter().map(|text| text.split_whitespace().count()).sum();
@@ -62,21 +63,36 @@ pub(in crate::upstream) fn counted(seen: &Seen) -> Value {
 /// The one item of the output, as it begins and as it is in the end.
 fn items(reply: &Reply) -> (Value, Value) {
     let id = format!("item_fake_{}", reply.nth);
-    let said = |status: &str, content: Value| json!({"type": "message", "id": id, "status": status, "role": "assistant", "content": content});
     match &reply.say {
         Say::Text(it) | Say::Refusal(it) => {
             let part = json!({"type": "output_text", "text": it.text, "annotations": []});
-            (said("in_progress", json!([])), said("completed", json!([part])))
+            (said(&id, "in_progress", json!([])), said(&id, "completed", json!([part])))
         }
-        Say::Filtered => (said("in_progress", json!([])), said("incomplete", json!([]))),
+        Say::Filtered => (said(&id, "in_progress", json!([])), said(&id, "incomplete", json!([]))),
         Say::Call { name, arguments } => {
             let call = |status: &str, arguments: String| {
-                let call_id = format!("call_fake_{}", reply.nth);
-                json!({"type": "function_call", "id": id, "status": status, "call_id": call_id, "name": name, "arguments": arguments})
+                json!({
+                    "type": "function_call",
+                    "id": id,
+                    "status": status,
+                    "call_id": format!("call_fake_{}", reply.nth),
+                    "name": name,
+                    "arguments": arguments,
+                })
             };
             (call("in_progress", String::new()), call("completed", arguments.to_string()))
         }
     }
+}
+
+fn said(id: &str, status: &str, content: Value) -> Value {
+    json!({
+        "type": "message",
+        "id": id,
+        "status": status,
+        "role": "assistant",
+        "content": content,
+    })
 }
 
 fn response(reply: &Reply) -> Value {

@@ -24,7 +24,8 @@ pub(in super::super) static DIALECT: Dialect = Dialect {
 fn read(body: &Value) -> Result<Wanted> {
     let body = Field::body(body)?;
     let stops = body.get("stop_sequences").list()?;
-    let stop = stops.iter().map(|it| it.wanted_text().map(str::to_string)).collect::<Result<_>>()?;
+    let stop =
+        stops.iter().map(|it| it.wanted_text().map(str::to_string)).collect::<Result<_>>()?;
     let mut messages = Vec::new();
     let system = words(&body.get("system"))?;
     if !system.is_empty() {

@@ -3,9 +3,7 @@
 use super::field::Field;
 use super::{Choice, Dialect, Echo, Head, Wanted, Writer, event};
 use crate::face::http::shape::Shape;
-use althing_chat::{
-    Answer, Ask, Delta, Format, Message, Stop, Tool, ToolCall, ToolChoice, Usage,
-};
+use althing_chat::{Answer, Ask, Delta, Format, Message, Stop, Tool, ToolCall, ToolChoice, Usage};
 use althing_gateway::dialect::openai::OPENAI;
 use althing_stdx::{Fault, Result};
 use serde_json::{Value, json};
