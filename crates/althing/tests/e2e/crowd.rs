@@ -22,7 +22,9 @@ const CLIENTS_SOAK: u64 = 1000;
 const BUS_EVERY: u64 = 5;
 const MODEL: &str = "openai:fake-large";
 const CHUNKS: usize = 30;
-const DELAY: Duration = Duration::from_millis(20);
+/// Between two chunks: no stream may end before the last one has begun.
+const DELAY: Duration = Duration::from_millis(50);
+const DELAY_SOAK: Duration = Duration::from_secs(1);
 /// The service is started with fewer descriptors than it has clients; it can have more.
 const DESCRIPTORS: &str = "40";
 /// Connections to the upstream that the service may keep for later, and a few files.
@@ -142,8 +144,8 @@ fn seen(place: &Place) -> (usize, i64, i64) {
 
 #[test]
 fn soak_a_crowd_that_dies_leaves_nothing_behind() {
-    let clients = if is_soak() { CLIENTS_SOAK } else { CLIENTS };
-    let upstream = Upstream::start(Options::default().chunks(CHUNKS).delay(DELAY));
+    let (clients, delay) = if is_soak() { (CLIENTS_SOAK, DELAY_SOAK) } else { (CLIENTS, DELAY) };
+    let upstream = Upstream::start(Options::default().chunks(CHUNKS).delay(delay));
     let Some(bus) = Bus::start_in(Home::with(&upstream)) else { return };
     let (serving, http) = serve(&bus);
     let token = bus.home.run(&["token"]).ends(0).out.trim().to_string();
