@@ -24,6 +24,8 @@ use tower_service::Service;
 
 type Outgoing = Request<Full<Bytes>>;
 type NotSent = hyper::client::conn::TrySendError<Outgoing>;
+/// None once it is over.
+type Open = Option<Pin<Box<Connection<Link, Full<Bytes>>>>>;
 
 /// Opens connections and keeps them for the next call.
 #[derive(Clone)]
@@ -35,8 +37,7 @@ pub(super) struct Driver {
 /// A connection with both its ends.
 struct Driven {
     sender: SendRequest<Full<Bytes>>,
-    /// None once it is over.
-    connection: Option<Pin<Box<Connection<Link, Full<Bytes>>>>>,
+    connection: Open,
 }
 
 /// The body of an answer. Dropped before its end it closes the connection.
@@ -80,8 +81,11 @@ impl Driver {
         // Bounded by the connections that are kept.
         loop {
             let mut driven = self.idle.take(to.authority()?)?;
-            poll_fn(|cx| Poll::Ready(driven.drive(cx))).await;
-            if driven.is_free() {
+            let is_free = |cx: &mut Context<'_>| {
+                driven.drive(cx);
+                Poll::Ready(driven.is_free())
+            };
+            if poll_fn(is_free).await {
                 return Some(driven);
             }
         }
@@ -121,7 +125,7 @@ impl Driven {
     }
 }
 
-fn drive(connection: &mut Option<Pin<Box<Connection<Link, Full<Bytes>>>>>, cx: &mut Context<'_>) {
+fn drive(connection: &mut Open, cx: &mut Context<'_>) {
     // Its error reaches whoever waits for an answer or a body.
     if connection.as_mut().is_some_and(|it| it.as_mut().poll(cx).is_ready()) {
         *connection = None;

@@ -1,7 +1,7 @@
 //! One request from its head to the last byte of its answer.
 
 use super::{
-    dialect::{Dialect, Refusal, Stream, Wrong, no_such_path, responses},
+    dialect::{Dialect, Refusal, Stream, Wrong, beside, no_such_path},
     log::{Flight, Log},
     login,
     mishap::{Mishap, Trouble},
@@ -59,7 +59,7 @@ pub(super) async fn answer(
     }
     let dialect = match seen.route {
         Route::Chat(dialect) | Route::List(dialect) => Some(dialect),
-        Route::Responses | Route::Embed => Some(Dialect::OpenAi),
+        Route::Embed => Some(Dialect::OpenAi),
         Route::Count => Some(Dialect::Anthropic),
         Route::Version => Some(Dialect::Ollama),
         Route::Login(_) | Route::Unknown => None,
@@ -107,20 +107,12 @@ impl Answering<'_> {
                 let whole = (wire.whole)(reply());
                 self.whole(whole)
             }
-            Route::Responses if self.seen.stream => {
-                let stream = responses::stream(reply());
-                self.stream(stream)
-            }
-            Route::Responses => {
-                let whole = responses::whole(&reply());
-                self.whole(whole)
-            }
             Route::Embed => {
-                let vectors = responses::embedded(self.seen);
+                let vectors = beside::embedded(self.seen);
                 self.whole(vectors)
             }
             Route::Count => {
-                let count = responses::counted(self.seen);
+                let count = beside::counted(self.seen);
                 self.whole(count)
             }
             Route::List(_) => {

@@ -33,8 +33,6 @@ pub struct Seen {
 pub enum Route {
     Chat(Dialect),
     List(Dialect),
-    /// OpenAI's other form of a chat.
-    Responses,
     /// OpenAI's vectors.
     Embed,
     /// Anthropic's count of a prompt's tokens.
@@ -68,7 +66,7 @@ impl Seen {
         let (model, stream) = match route {
             Route::Chat(Dialect::Gemini) => gemini_target(head.uri.path()),
             // Ollama streams unless told not to, the others only if told to.
-            Route::Chat(_) | Route::Responses | Route::Embed | Route::Count => {
+            Route::Chat(_) | Route::Embed | Route::Count => {
                 let unsaid = route == Route::Chat(Dialect::Ollama);
                 let stream = body["stream"].as_bool().unwrap_or(unsaid);
                 (body["model"].as_str().unwrap_or_default().to_owned(), stream)
@@ -82,8 +80,7 @@ impl Seen {
 
     /// Whether it is a request to a model.
     pub(super) fn asks(&self) -> bool {
-        use Route::{Chat, Count, Embed, Responses};
-        matches!(self.route, Chat(_) | Responses | Embed | Count)
+        matches!(self.route, Route::Chat(_) | Route::Embed | Route::Count)
     }
 
     /// Whether the client went away before the end.
@@ -106,7 +103,7 @@ impl Seen {
     }
 }
 
-/// Where a prompt lies, in whichever dialect.
+/// Where messages lie inside a request of any dialect.
 const PROMPT_KEYS: [&str; 7] = [
     "system",
     "systemInstruction",
@@ -116,7 +113,6 @@ const PROMPT_KEYS: [&str; 7] = [
     "contents",
     "input",
 ];
-
 /// Where texts lie inside a message of any dialect, outermost first.
 const TEXT_KEYS: [&str; 3] = ["content", "parts", "text"];
 
@@ -140,8 +136,8 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     }
     match path {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
+        _ if post && path.ends_with("/responses") => Route::Chat(Dialect::Responses),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
-        _ if post && path.ends_with("/responses") => Route::Responses,
         _ if post && path.ends_with("/embeddings") => Route::Embed,
         _ if post && path.ends_with("/messages/count_tokens") => Route::Count,
         _ if post && gemini && path.ends_with("enerateContent") => Route::Chat(Dialect::Gemini),

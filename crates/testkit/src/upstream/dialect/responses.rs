@@ -1,124 +1,88 @@
-//! OpenAI's responses, and what else its and Anthropic's clients ask for: vectors and counts.
+//! OpenAI's responses, as far as agents use them: streamed, with one message or one refusal.
 
-use super::{CREATED, Stream};
+use super::{CREATED, Stream, Wire, openai};
 use crate::upstream::{
     reply::{Reply, Say, TEXT, Text, bytes},
     seen::Seen,
 };
 use serde_json::{Value, json};
 
-/// A response in events.
-pub(in crate::upstream) fn stream(reply: Reply) -> Stream {
-    let mut started = response(&reply);
-    started["status"] = "in_progress".into();
-    let (added, done) = items(&reply);
-    let mut open = event("response.created", json!({"response": started}));
-    open += &event("response.output_item.added", json!({"output_index": 0, "item": added}));
-    let mut close =
-        event("response.output_item.done", json!({"output_index": 0, "item": done.clone()}));
-    let mut completed = response(&reply);
-    (completed["output"], completed["usage"]) = (json!([done]), usage(&reply));
-    close += &event("response.completed", json!({"response": completed}));
-    let (text, name) = match reply.say {
-        Say::Text(text) | Say::Refusal(text) => (text, "response.output_text.delta"),
-        Say::Call { arguments, .. } => {
-            (Text::arguments(&arguments), "response.function_call_arguments.delta")
-        }
-        Say::Filtered => (Text::new(String::new(), 0), "response.output_text.delta"),
+pub(super) const WIRE: Wire = Wire {
+    stream,
+    whole,
+    event: |_, wrong, _| {
+        let error = (openai::WIRE.error)(wrong).body["error"].take();
+        let response = json!({"id": "resp_fake", "status": "failed", "error": error});
+        bytes(frame(&json!({"type": "response.failed", "response": response})))
+    },
+    ..openai::WIRE
+};
+
+fn stream(_: &Seen, reply: Reply) -> Stream {
+    let whole = whole_of(&reply);
+    let begun = json!({"id": whole["id"], "object": "response", "status": "in_progress"});
+    let mut open = frame(&json!({"type": "response.created", "response": begun}));
+    let item = &whole["output"][0];
+    let mut close = String::new();
+    if item.is_object() {
+        let empty = json!({"type": item["type"], "id": item["id"], "status": "in_progress",
+            "role": item["role"], "content": []});
+        open += &frame(
+            &json!({"type": "response.output_item.added", "output_index": 0, "item": empty}),
+        );
+        close +=
+            &frame(&json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
+    }
+    close += &frame(&json!({"type": "response.completed", "response": whole}));
+    let text = match reply.say {
+        Say::Text(text) => text,
+        Say::Refusal(_) | Say::Call { .. } | Say::Filtered => Text::new(String::new(), 0),
     };
     let count = text.chunks;
-    let delta = event(name, json!({"output_index": 0, "content_index": 0, "delta": TEXT}));
-    let deltas = Box::new(text.inside(&delta).map(bytes));
+    let delta = json!({"type": "response.output_text.delta", "item_id": item["id"],
+        "output_index": 0, "content_index": 0, "delta": TEXT});
+    let deltas = Box::new(text.inside(&frame(&delta)).map(bytes));
     Stream { open: bytes(open), deltas, count, close: bytes(close) }
 }
 
-/// A response in one piece.
-pub(in crate::upstream) fn whole(reply: &Reply) -> Value {
-    let mut whole = response(reply);
-    (whole["output"], whole["usage"]) = (json!([items(reply).1]), usage(reply));
-    whole
+fn whole(reply: Reply) -> Value {
+    whole_of(&reply)
 }
 
-/// One vector for each text.
-pub(in crate::upstream) fn embedded(seen: &Seen) -> Value {
-    let texts = match &seen.body["input"] {
-        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
-        text => Vec::from_iter(text.as_str()),
+fn whole_of(reply: &Reply) -> Value {
+    let nth = reply.nth;
+    let message = |part: Value| {
+        json!([{"type": "message", "id": format!("msg_fake_{nth}"), "status": "completed",
+            "role": "assistant", "content": [part]}])
     };
-    let vector = |(at, text): (usize, &&str)| {
-        let numbers = json!([text.len(), 0.5, -0.25]);
-        json!({"object": "embedding", "index": at, "embedding": numbers})
+    let output = match &reply.say {
+        Say::Text(it) => {
+            message(json!({"type": "output_text", "text": it.text, "annotations": []}))
+        }
+        Say::Refusal(it) => message(json!({"type": "refusal", "refusal": it.text})),
+        Say::Call { name, arguments } => json!([{"type": "function_call",
+            "id": format!("fc_fake_{nth}"), "call_id": format!("call_fake_{nth}"),
+            "name": name, "arguments": arguments.to_string(), "status": "completed"}]),
+        Say::Filtered => json!([]),
     };
-    let data: Vec<Value> = texts.iter().enumerate().map(vector).collect();
-    let tokens: usize = texts.iter().map(|text| text.split_whitespace().count()).sum();
-    let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
-    json!({"object": "list", "data": data, "model": seen.model, "usage": usage})
-}
-
-/// How long a prompt is.
-pub(in crate::upstream) fn counted(seen: &Seen) -> Value {
-    json!({"input_tokens": seen.prompt().split_whitespace().count()})
-}
-
-/// The one item of the output, as it begins and as it is in the end.
-fn items(reply: &Reply) -> (Value, Value) {
-    let id = format!("item_fake_{}", reply.nth);
-    match &reply.say {
-        Say::Text(it) | Say::Refusal(it) => {
-            let part = json!({"type": "output_text", "text": it.text, "annotations": []});
-            (said(&id, "in_progress", json!([])), said(&id, "completed", json!([part])))
-        }
-        Say::Filtered => (said(&id, "in_progress", json!([])), said(&id, "incomplete", json!([]))),
-        Say::Call { name, arguments } => {
-            let call = |status: &str, arguments: String| {
-                json!({
-                    "type": "function_call",
-                    "id": id,
-                    "status": status,
-                    "call_id": format!("call_fake_{}", reply.nth),
-                    "name": name,
-                    "arguments": arguments,
-                })
-            };
-            (call("in_progress", String::new()), call("completed", arguments.to_string()))
-        }
-    }
-}
-
-fn said(id: &str, status: &str, content: Value) -> Value {
     json!({
-        "type": "message",
-        "id": id,
-        "status": status,
-        "role": "assistant",
-        "content": content,
-    })
-}
-
-fn response(reply: &Reply) -> Value {
-    json!({
-        "id": format!("resp_fake_{}", reply.nth),
+        "id": format!("resp_fake_{nth}"),
         "object": "response",
         "created_at": CREATED,
         "status": "completed",
-        "error": null,
         "model": reply.model,
-        "output": [],
-        "usage": null,
+        "output": output,
+        "usage": {
+            "input_tokens": reply.input_tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": reply.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": reply.input_tokens + reply.output_tokens,
+        },
     })
 }
 
-fn usage(reply: &Reply) -> Value {
-    json!({
-        "input_tokens": reply.input_tokens,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": reply.output_tokens,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": reply.input_tokens + reply.output_tokens,
-    })
-}
-
-fn event(name: &str, mut data: Value) -> String {
-    data["type"] = name.into();
-    format!("event: {name}\ndata: {data}\n\n")
+/// One event, named as its data is.
+fn frame(event: &Value) -> String {
+    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
 }

@@ -110,7 +110,8 @@ async fn a_response_passes_as_it_is() {
     assert_eq!(failed.status, 429, "{failed:?}");
     assert_eq!(failed.json()["error"]["code"], "rate_limit_exceeded");
     let seen = upstream.requests();
-    let seen: Vec<&Seen> = seen.iter().filter(|it| it.route == Route::Responses).collect();
+    let seen: Vec<&Seen> =
+        seen.iter().filter(|it| it.route == Route::Chat(Dialect::Responses)).collect();
     assert_eq!(seen[0].body["previous_response_id"], "r", "what is not translated is not lost");
     let used = face.service.metrics.snapshot().await.unwrap();
     assert_eq!((used.prompt_tokens_total, used.completion_tokens_total), (1, 2));
