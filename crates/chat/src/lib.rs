@@ -32,12 +32,41 @@ pub struct Ask {
     /// How hard to think, as the provider names it (`low`, `medium`, `high`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// Which tool has to be called; none: the model decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Texts that end the answer where the model comes to one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// What the answer has to be; none: text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
     /// Whether the provider is asked to stream. The answer is a stream of deltas either way.
     pub stream: bool,
     /// Calls that were made for this answer before it broke off; whoever makes calls does not make
     /// these again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<Called>,
+}
+
+/// A tool call that the answer must have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    Any,
+    /// Of the tool with this name.
+    Named(String),
+}
+
+/// JSON as an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Any object.
+    Json,
+    /// What a JSON Schema allows; the name tells the model what it is. `strict`: nothing else can
+    /// come, at the price of a simpler schema.
+    Schema { name: String, schema: Value, strict: bool },
 }
 
 impl Ask {
@@ -54,6 +83,9 @@ impl Ask {
             max_tokens: None,
             temperature: None,
             effort: None,
+            tool_choice: None,
+            stop: vec![],
+            format: None,
             stream: true,
             made: vec![],
         }

@@ -214,7 +214,7 @@ impl HttpModel {
     /// The request, written once and sent as often as needed.
     fn attempt(&self, ask: &Ask) -> Result<Attempt> {
         let dialect = self.endpoint.provider.dialect;
-        let request = (dialect.write)(&self.name, ask);
+        let request = (dialect.write)(&self.name, ask)?;
         let body = Bytes::from(serde_json::to_vec(&request.body).map_err(Fault::internal)?);
         let request =
             access::Wanted { path: request.path, headers: request.headers, body: Some(body) };

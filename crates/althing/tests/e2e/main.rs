@@ -5,6 +5,7 @@
 
 mod agents;
 mod ask;
+mod crowd;
 mod dbus;
 mod faults;
 mod frontend;

@@ -4,7 +4,7 @@ use super::json::{arguments_object, arguments_text, count, decimal, tool_name};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Message, Role, Stop, Usage};
+use althing_chat::{Ask, Format, Message, Role, Stop, ToolChoice, Usage};
 use althing_stdx::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -31,7 +31,7 @@ const BUDGET_HIGH: u32 = 24576;
 /// documented stand-in for one that nobody kept.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-fn write(model: &str, ask: &Ask) -> Request {
+fn write(model: &str, ask: &Ask) -> Result<Request> {
     let mut body = json!({ "contents": contents(model, &ask.messages) });
     let system = ask.system();
     if !system.is_empty() {
@@ -47,12 +47,19 @@ fn write(model: &str, ask: &Ask) -> Request {
         });
         body["tools"] = json!([{ "functionDeclarations": functions.collect::<Vec<_>>() }]);
     }
+    if let Some(choice) = &ask.tool_choice {
+        let mut calling = json!({ "mode": "ANY" });
+        if let ToolChoice::Named(name) = choice {
+            calling["allowedFunctionNames"] = json!([name]);
+        }
+        body["toolConfig"] = json!({ "functionCallingConfig": calling });
+    }
     let config = config(model, ask);
     if !config.is_empty() {
         body["generationConfig"] = config.into();
     }
     let verb = if ask.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
-    Request { path: format!("/v1beta/{}:{verb}", resource(model)), headers: vec![], body }
+    Ok(Request { path: format!("/v1beta/{}:{verb}", resource(model)), headers: vec![], body })
 }
 
 fn config(model: &str, ask: &Ask) -> Map<String, Value> {
@@ -65,6 +72,15 @@ fn config(model: &str, ask: &Ask) -> Map<String, Value> {
     }
     if let Some(thinking) = ask.effort.as_deref().and_then(|effort| thinking(model, effort)) {
         config.insert("thinkingConfig".into(), thinking);
+    }
+    if !ask.stop.is_empty() {
+        config.insert("stopSequences".into(), ask.stop.as_slice().into());
+    }
+    if let Some(format) = &ask.format {
+        config.insert("responseMimeType".into(), "application/json".into());
+        if let Format::Schema { schema, .. } = format {
+            config.insert("responseJsonSchema".into(), schema.clone());
+        }
     }
     config
 }

@@ -92,9 +92,8 @@ impl Service {
             tools: request.tools,
             max_tokens: request.max_tokens,
             temperature: request.temperature,
-            effort: None,
             stream: false,
-            made: vec![],
+            ..Ask::new("", "")
         };
         let (id, voice) = (voice.id().to_string(), Arc::new(voice));
         let (speaking, answered) = match has_tools && ask.tools.is_empty() {

@@ -1,6 +1,7 @@
 //! The providers' wire languages as pure functions from a reply, an error or a list to bytes.
 
 mod anthropic;
+pub(super) mod beside;
 mod gemini;
 mod ollama;
 mod openai;

@@ -33,6 +33,10 @@ pub struct Seen {
 pub enum Route {
     Chat(Dialect),
     List(Dialect),
+    /// OpenAI's vectors.
+    Embed,
+    /// Anthropic's count of a prompt's tokens.
+    Count,
     /// Ollama's version.
     Version,
     /// A step of a login.
@@ -62,8 +66,9 @@ impl Seen {
         let (model, stream) = match route {
             Route::Chat(Dialect::Gemini) => gemini_target(head.uri.path()),
             // Ollama streams unless told not to, the others only if told to.
-            Route::Chat(dialect) => {
-                let stream = body["stream"].as_bool().unwrap_or(dialect == Dialect::Ollama);
+            Route::Chat(_) | Route::Embed | Route::Count => {
+                let unsaid = route == Route::Chat(Dialect::Ollama);
+                let stream = body["stream"].as_bool().unwrap_or(unsaid);
                 (body["model"].as_str().unwrap_or_default().to_owned(), stream)
             }
             Route::Login(step) => (step.name(&body), false),
@@ -71,6 +76,11 @@ impl Seen {
         };
         let headers = head.headers;
         Seen { route, path, model, stream, body, headers, connection, nth: 0, state: State::Open }
+    }
+
+    /// Whether it is a request to a model.
+    pub(super) fn asks(&self) -> bool {
+        matches!(self.route, Route::Chat(_) | Route::Embed | Route::Count)
     }
 
     /// Whether the client went away before the end.
@@ -150,6 +160,8 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
         _ if post && path.ends_with("/responses") => Route::Chat(Dialect::Responses),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
+        _ if post && path.ends_with("/embeddings") => Route::Embed,
+        _ if post && path.ends_with("/messages/count_tokens") => Route::Count,
         _ if post && gemini && path.ends_with("enerateContent") => Route::Chat(Dialect::Gemini),
         "/api/chat" if post => Route::Chat(Dialect::Ollama),
         "/api/tags" if get => Route::List(Dialect::Ollama),
