@@ -103,8 +103,8 @@ impl Seen {
     }
 
     fn messages(&self) -> impl Iterator<Item = &Value> {
-        let lists =
-            ["messages", "contents"].into_iter().filter_map(|key| self.body[key].as_array());
+        let keys = ["messages", "contents", "input"];
+        let lists = keys.into_iter().filter_map(|key| self.body[key].as_array());
         lists.flatten()
     }
 
@@ -121,6 +121,7 @@ impl Seen {
 fn brings_result(message: &Value) -> bool {
     let part = |key: &str| message[key].as_array().into_iter().flatten();
     message["role"] == "tool"
+        || message["type"] == "function_call_output"
         || part("content").any(|part| part["type"] == "tool_result")
         || part("parts").any(|part| part.get("functionResponse").is_some())
 }
