@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stdx", &[]),
     ("chat", &["stdx"]),
     ("jsonrpc", &["stdx"]),
+    ("exthost", &["stdx", "jsonrpc"]),
     ("gateway", &["stdx", "chat"]),
     ("assembly", &["stdx", "chat"]),
     ("hub", &["stdx", "chat", "jsonrpc", "gateway", "assembly"]),
@@ -57,6 +58,8 @@ const ALL: &[Reach] = &[Sockets, Files, Processes, Environment];
 
 /// The only files that may touch the outside, and how. A `/` at the end means the whole folder.
 const DOORS: &[(&str, &[Reach])] = &[
+    ("crates/exthost/src/supervisor.rs", &[Processes]),
+    ("crates/exthost/src/supervisor/", &[Files, Processes, Environment]),
     ("crates/gateway/src/http.rs", &[Sockets, Environment]),
     ("crates/gateway/src/http/", &[Sockets, Environment]),
     ("crates/hub/src/config.rs", &[Files, Environment]),
