@@ -80,9 +80,9 @@ pub(crate) fn ids(entries: &[Entry]) -> Vec<String> {
     let id = |entry: &Entry| {
         let words = std::iter::once(&entry.path).chain(&entry.args);
         let hash = words.fold(FNV_START, |hash, word| {
-            word.bytes().chain([0]).fold(hash, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
-            })
+            word.bytes()
+                .chain([0])
+                .fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
         });
         let count = seen.entry(hash).or_default();
         *count += 1;

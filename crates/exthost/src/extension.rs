@@ -8,7 +8,7 @@ use crate::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 /// Messages of the host that wait for the extension to read; one more is dropped and told of.
@@ -55,8 +55,13 @@ impl std::convert::From<&Phase> for State {
     }
 }
 
-/// A notification to an extension.
-pub(crate) type Notice = (&'static str, Value);
+/// What waits to be said to an extension.
+pub(crate) enum Notice {
+    /// A notification.
+    Tell(&'static str, Value),
+    /// Says when all before it is said.
+    Reached(oneshot::Sender<()>),
+}
 
 pub(crate) struct Extension {
     pub(crate) id: String,
@@ -105,7 +110,7 @@ impl Extension {
     /// Puts a notification in line; false if there is no room or nobody to read it.
     pub(crate) fn tell(&self, method: &'static str, params: Value) -> bool {
         let feed = self.status().feed.clone();
-        feed.is_some_and(|feed| feed.try_send((method, params)).is_ok())
+        feed.is_some_and(|feed| feed.try_send(Notice::Tell(method, params)).is_ok())
     }
 
     pub(crate) fn entered(&self, phase: &Phase) {

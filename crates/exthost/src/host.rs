@@ -251,9 +251,9 @@ impl Host {
     }
 
     fn find(&self, id: &str) -> Result<&Arc<Extension>, Error> {
-        self.shared.extension(id).ok_or_else(|| {
-            Error::new(code::GENERAL, format_args!("there is no extension {id:?}"))
-        })
+        self.shared
+            .extension(id)
+            .ok_or_else(|| Error::new(code::GENERAL, format_args!("there is no extension {id:?}")))
     }
 
     async fn order(&self, id: &str, input: Input) -> Result<(), Error> {

@@ -56,13 +56,23 @@ impl Default for Restart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Phase {
     Starting,
-    Initializing { deadline: Instant },
+    Initializing {
+        deadline: Instant,
+    },
     Running,
-    Stopping { since: Instant, step: Step, then: Then },
+    Stopping {
+        since: Instant,
+        step: Step,
+        then: Then,
+    },
     /// Crashed, and to be started again.
-    Waiting { until: Instant },
+    Waiting {
+        until: Instant,
+    },
     Stopped,
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
 }
 
 /// How far an ending has come.

@@ -153,9 +153,16 @@ mod tests {
         assert_eq!(log.lines().len(), LINES_PER_SECOND_MAX);
         log.add((Source::Host, Level::Info, "still here"), start, 0);
         let later = start + Duration::from_secs(1);
-        let kept = log.add((Source::Stderr, Level::Error, "a\x1b[31m\nsk-proj-abcdefghijklmnop"), later, 7);
+        let kept = log.add(
+            (Source::Stderr, Level::Error, "a\x1b[31m\nsk-proj-abcdefghijklmnop"),
+            later,
+            7,
+        );
         let texts: Vec<_> = kept.iter().map(|line| line.text.as_str()).collect();
-        assert_eq!(texts, ["1000 lines in one second were too many and are gone", "a\\u{1b}[31m [secret]"]);
+        assert_eq!(
+            texts,
+            ["1000 lines in one second were too many and are gone", "a\\u{1b}[31m [secret]"]
+        );
         for _ in 0..2 * LOG_LINES_MAX {
             log.add((Source::Host, Level::Info, "x"), later, 0);
         }

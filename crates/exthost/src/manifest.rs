@@ -152,9 +152,9 @@ impl Reader {
                 (Some(id), Some(label), Some(icon), Some(command)) => {
                     buttons.push(Button { id, label, icon, command, group: text("group") });
                 }
-                _ => self.warn(format!(
-                    "toolbarButtons[{at}]: expected id, label, icon and command"
-                )),
+                _ => {
+                    self.warn(format!("toolbarButtons[{at}]: expected id, label, icon and command"))
+                }
             }
         }
         buttons
@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn a_full_answer_is_read() {
-        let button = json!({ "id": "b", "label": "B", "icon": "<svg/>", "command": "x/b", "more": 1 });
+        let button =
+            json!({ "id": "b", "label": "B", "icon": "<svg/>", "command": "x/b", "more": 1 });
         let manifest = check(
             json!({
                 "name": "N", "version": "1", "description": null, "homepage": "h", "authors": ["a"],
@@ -248,13 +249,17 @@ mod tests {
                 "initialize: events: \"xml\" is no format; hl7 is taken",
             ],
         );
-        check(json!({ "name": "N", "version": "1", "capabilities": null }), &[
-            "initialize: capabilities: expected an object",
-        ]);
+        check(
+            json!({ "name": "N", "version": "1", "capabilities": null }),
+            &["initialize: capabilities: expected an object"],
+        );
         for (answer, what) in [
             (json!(null), "its answer to initialize is no object"),
             (json!({ "version": "1" }), "its answer to initialize: name: expected text"),
-            (json!({ "name": "N", "version": 1 }), "its answer to initialize: version: expected text"),
+            (
+                json!({ "name": "N", "version": 1 }),
+                "its answer to initialize: version: expected text",
+            ),
         ] {
             assert_eq!(read(&answer).unwrap_err(), what);
         }

@@ -9,8 +9,17 @@ const ENTRIES_MAX: usize = 10_000;
 
 /// The properties of an entry, beside its place.
 const PROPERTIES: &[&str] = &[
-    "name", "group", "note", "required", "minlength", "maxlength", "pattern", "datatype",
-    "placeholder", "values", "template",
+    "name",
+    "group",
+    "note",
+    "required",
+    "minlength",
+    "maxlength",
+    "pattern",
+    "datatype",
+    "placeholder",
+    "values",
+    "template",
 ];
 
 /// A segment, a field and perhaps a component of it.
@@ -102,7 +111,8 @@ mod tests {
     use super::*;
 
     fn schema(fields: Value) -> Schema {
-        let (schema, warnings) = Schema::read(&json!({ "segments": { "PID": { "fields": fields } } }));
+        let (schema, warnings) =
+            Schema::read(&json!({ "segments": { "PID": { "fields": fields } } }));
         assert_eq!(warnings, [""; 0]);
         schema
     }
@@ -131,14 +141,21 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        let wrong = json!({ "segments": { "PID": { "fields": [{ "name": "x" }, { "field": -1 }] } } });
+        let wrong =
+            json!({ "segments": { "PID": { "fields": [{ "name": "x" }, { "field": -1 }] } } });
         let (schema, warnings) = Schema::read(&wrong);
         assert_eq!(schema, Schema::default());
-        assert_eq!(warnings, [
-            "schema: PID[0]: field: expected a number",
-            "schema: PID[1]: field: expected a number",
-        ]);
-        assert_eq!(Schema::read(&json!({ "segments": [] })).1, ["schema: segments: expected an object"]);
+        assert_eq!(
+            warnings,
+            [
+                "schema: PID[0]: field: expected a number",
+                "schema: PID[1]: field: expected a number",
+            ]
+        );
+        assert_eq!(
+            Schema::read(&json!({ "segments": [] })).1,
+            ["schema: segments: expected an object"]
+        );
         assert_eq!(Schema::read(&Value::Null).1, [""; 0]);
     }
 }

@@ -76,7 +76,8 @@ impl Session {
             return Err(Error::new(code::NOT_INITIALIZED, "your initialisation failed"));
         }
         if !self.extension.entry.grants.contains(&method.grant) {
-            let what = format!("{name} is not granted; it takes the grant {:?}", method.grant.name());
+            let what =
+                format!("{name} is not granted; it takes the grant {:?}", method.grant.name());
             self.log(Level::Warning, &what);
             return Err(Error::new(code::GENERAL, what));
         }

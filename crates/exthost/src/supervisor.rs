@@ -3,7 +3,7 @@
 
 mod process;
 
-use crate::extension::Extension;
+use crate::extension::{Extension, Notice};
 use crate::grant::Grant;
 use crate::lifecycle::{Action, Input, Lifecycle, Phase, Reason};
 use crate::log::{Level, Source};
@@ -16,7 +16,7 @@ use futures_util::future::{BoxFuture, pending};
 use process::Process;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 /// What extensions are told of the host: the version whose extensions it runs.
@@ -181,7 +181,9 @@ impl Supervisor {
         self.shared.close_windows(&self.extension);
         let Some(process) = &self.process else { return };
         let peer = process.peer().clone();
+        let feed = self.extension.status().feed.clone();
         self.call = async move {
+            said(feed).await;
             match peer.call("shutdown", json!({ "reason": reason })).await {
                 // Without a connection there is nobody to answer; time goes on.
                 Err(CallError::Closed) => pending().await,
@@ -192,13 +194,17 @@ impl Supervisor {
     }
 }
 
+/// Waits until all that was to be said is said. To one that does not read nothing more is said.
+async fn said(feed: Option<mpsc::Sender<Notice>>) {
+    let Some(feed) = feed else { return };
+    let (reached, reach) = oneshot::channel();
+    // Both fail only when the connection is over, and then the call after this does, too.
+    let _ = feed.send(Notice::Reached(reached)).await;
+    let _ = reach.await;
+}
+
 /// Asks an extension what it is.
-async fn initialized(
-    shared: &Shared,
-    extension: &Extension,
-    peer: &Peer,
-    params: Value,
-) -> Input {
+async fn initialized(shared: &Shared, extension: &Extension, peer: &Peer, params: Value) -> Input {
     let answer = match peer.call("initialize", params).await {
         Ok(answer) => answer,
         // The end of the process or of the connection says more.

@@ -128,8 +128,19 @@ mod tests {
             assert_eq!(check_url(good), Ok(()));
         }
         let long = format!("http://x/{}", "y".repeat(URL_CHARS_MAX));
-        let bad = ["", "example.org", "file:///etc/passwd", "javascript://x", "http://", "http://:80",
-            "http://a b", "http://a\n", "http:\\\\x", "http://u@/", &long];
+        let bad = [
+            "",
+            "example.org",
+            "file:///etc/passwd",
+            "javascript://x",
+            "http://",
+            "http://:80",
+            "http://a b",
+            "http://a\n",
+            "http:\\\\x",
+            "http://u@/",
+            &long,
+        ];
         for bad in bad {
             assert_eq!(check_url(bad).unwrap_err().code, code::INVALID_URL, "{bad}");
         }

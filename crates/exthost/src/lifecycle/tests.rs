@@ -41,9 +41,14 @@ fn initialize_has_ten_seconds() {
     let reason = failed("it did not answer initialize within 10s");
     check(&[(10_001, Input::Initialized)], &[(10_000, Action::Kill)], reason.clone());
     check(&[(5, Input::Gone("exit code 3".into()))], &[(5, Action::Kill)], failed("exit code 3"));
-    let ladder = [(5, Action::Shutdown(Reason::Error)), (9, Action::CloseStdin), (10, Action::Kill)];
+    let ladder =
+        [(5, Action::Shutdown(Reason::Error)), (9, Action::CloseStdin), (10, Action::Kill)];
     let refused = (5, Input::Refused("no name".into()));
-    check(&[refused, (9, Input::Answered), (10, Input::Gone("x".into()))], &ladder, failed("no name"));
+    check(
+        &[refused, (9, Input::Answered), (10, Input::Gone("x".into()))],
+        &ladder,
+        failed("no name"),
+    );
 }
 
 #[test]
@@ -60,7 +65,11 @@ fn an_ending_goes_step_by_step() {
     check(&[up.clone(), stop.clone(), gone(5101)], &killed, Phase::Stopped);
     // It answers and lingers.
     let answered = [asked, (200, CloseStdin), (4100, Terminate), (4200, Kill)];
-    check(&[up.clone(), stop.clone(), (200, Input::Answered), gone(4200)], &answered, Phase::Stopped);
+    check(
+        &[up.clone(), stop.clone(), (200, Input::Answered), gone(4200)],
+        &answered,
+        Phase::Stopped,
+    );
     // It answers and ends.
     let quick = [asked, (200, CloseStdin), (210, Kill)];
     check(&[up.clone(), stop.clone(), (200, Input::Answered), gone(210)], &quick, Phase::Stopped);
@@ -88,16 +97,43 @@ fn a_reload_starts_again_unless_it_is_to_end() {
 fn a_crash_is_forgiven_as_often_as_told() {
     use Action::{Initialize, Kill, Spawn};
     let gone = |at| (at, Input::Gone("exit code 1".into()));
-    let inputs = [(0, Input::Start), (0, Input::Spawned), gone(10), (600, Input::Spawned), gone(700),
-        (1600, Input::Spawned), gone(2000)];
+    let inputs = [
+        (0, Input::Start),
+        (0, Input::Spawned),
+        gone(10),
+        (600, Input::Spawned),
+        gone(700),
+        (1600, Input::Spawned),
+        gone(2000),
+    ];
     let (done, phase) = play(Some(RESTART), &inputs);
-    let want = [(0, Spawn), (0, Initialize), (10, Kill), (510, Spawn), (600, Initialize), (700, Kill),
-        (1500, Spawn), (1600, Initialize), (2000, Kill)];
+    let want = [
+        (0, Spawn),
+        (0, Initialize),
+        (10, Kill),
+        (510, Spawn),
+        (600, Initialize),
+        (700, Kill),
+        (1500, Spawn),
+        (1600, Initialize),
+        (2000, Kill),
+    ];
     assert_eq!((done, phase), (want.to_vec(), failed("exit code 1")));
-    let late = [(0, Input::Start), (0, Input::Spawned), gone(10), (600, Input::Spawned), gone(700),
-        (1600, Input::Spawned), gone(61_000), (62_000, Input::Spawned), (62_001, Input::Initialized)];
+    let late = [
+        (0, Input::Start),
+        (0, Input::Spawned),
+        gone(10),
+        (600, Input::Spawned),
+        gone(700),
+        (1600, Input::Spawned),
+        (1700, Input::Initialized),
+        gone(61_000),
+        (62_000, Input::Spawned),
+        (62_001, Input::Initialized),
+    ];
     assert_eq!(play(Some(RESTART), &late).1, Phase::Running);
-    let stopped = [(0, Input::Start), (0, Input::Spawned), gone(10), (20, Input::Stop(Reason::Disabled))];
+    let stopped =
+        [(0, Input::Start), (0, Input::Spawned), gone(10), (20, Input::Stop(Reason::Disabled))];
     assert_eq!(play(Some(RESTART), &stopped).1, Phase::Stopped);
 }
 
@@ -105,6 +141,7 @@ fn a_crash_is_forgiven_as_often_as_told() {
 fn what_cannot_start_has_failed_and_may_be_tried_again() {
     let inputs = [(0, Input::Start), (0, Input::NotSpawned("no such file".into()))];
     assert_eq!(play(None, &inputs), (vec![(0, Action::Spawn)], failed("no such file")));
-    let again = [&inputs[..], &[(5, Input::Start), (6, Input::Spawned), (7, Input::Initialized)]].concat();
+    let again =
+        [&inputs[..], &[(5, Input::Start), (6, Input::Spawned), (7, Input::Initialized)]].concat();
     assert_eq!(play(None, &again).1, Phase::Running);
 }

@@ -207,9 +207,15 @@ fn options() -> Options {
 
 /// Passes notifications on, in their order, as fast as the extension reads.
 async fn feed_peer(peer: Peer, mut fed: mpsc::Receiver<Notice>) {
-    while let Some((method, params)) = fed.recv().await {
-        if peer.notify(method, params).await.is_err() {
-            return;
+    while let Some(notice) = fed.recv().await {
+        match notice {
+            Notice::Tell(method, params) => {
+                if peer.notify(method, params).await.is_err() {
+                    return;
+                }
+            }
+            // Who waited may have given up.
+            Notice::Reached(reached) => drop(reached.send(())),
         }
     }
 }
