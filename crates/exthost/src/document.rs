@@ -23,7 +23,12 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// Bytes of a document. A change that would make it longer is refused.
-pub const DOCUMENT_BYTES_MAX: usize = 64 << 20;
+pub const DOCUMENT_BYTES_MAX: usize = 10 << 20;
+
+/// Bytes that the patches of one request may look at, all together: an HL7 message is scanned, the
+/// others are read anew for each patch. Those beyond fail; they may come in another request.
+const HL7_WORK_BYTES_MAX: usize = 4 << 30;
+const TREE_WORK_BYTES_MAX: usize = 32 << 20;
 
 /// Patches of one request. More are refused as a whole.
 pub const PATCHES_MAX: usize = 10_000;
@@ -177,9 +182,19 @@ impl Document {
         if self.form == Form::Hl7 && self.text.trim().is_empty() {
             return Err(code::no_message());
         }
+        let is_scanned = matches!(self.form, Form::Hl7 | Form::Text);
+        let mut left = if is_scanned { HL7_WORK_BYTES_MAX } else { TREE_WORK_BYTES_MAX };
         let mut report = PatchReport::default();
         for (index, patch) in patches.iter().enumerate() {
-            report.add(index, patch, self.apply(patch));
+            let outcome = match left.checked_sub(self.text.len()) {
+                Some(rest) => {
+                    left = rest;
+                    self.apply(patch)
+                }
+                None if index == 0 => self.apply(patch),
+                None => Err(code::validation("too much for one request: send it in parts")),
+            };
+            report.add(index, patch, outcome);
         }
         Ok(report)
     }

@@ -2,6 +2,8 @@
 
 mod content_length;
 mod escape;
+#[cfg(test)]
+mod fuzz;
 mod ndjson;
 #[cfg(test)]
 mod tests;

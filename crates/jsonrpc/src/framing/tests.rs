@@ -1,18 +1,18 @@
 use super::*;
 
 /// Longest line and body that the framings of these tests take.
-const MAX: usize = 20;
+pub(super) const MAX: usize = 20;
 
-fn ndjson() -> Box<dyn Framing> {
+pub(super) fn ndjson() -> Box<dyn Framing> {
     Box::new(Ndjson::new(MAX))
 }
 
-fn content_length() -> Box<dyn Framing> {
+pub(super) fn content_length() -> Box<dyn Framing> {
     Box::new(ContentLength::new(MAX, true))
 }
 
 /// What a framing finds, one line each: the body, `~ noise` or `! what is wrong`.
-fn decode(mut framing: Box<dyn Framing>, pieces: &[&[u8]]) -> Vec<String> {
+pub(super) fn decode(mut framing: Box<dyn Framing>, pieces: &[&[u8]]) -> Vec<String> {
     let mut buf = BytesMut::new();
     let mut found = vec![];
     for piece in pieces {
@@ -37,7 +37,7 @@ fn shown(frame: Frame) -> String {
 }
 
 #[track_caller]
-fn check(make: fn() -> Box<dyn Framing>, wire: impl AsRef<[u8]>, want: &[&str]) {
+pub(super) fn check(make: fn() -> Box<dyn Framing>, wire: impl AsRef<[u8]>, want: &[&str]) {
     let wire = wire.as_ref();
     let bytes: Vec<&[u8]> = wire.chunks(1).collect();
     assert_eq!(decode(make(), &bytes), want, "byte by byte");

@@ -113,7 +113,7 @@ impl Path {
             return None;
         }
         let mut words = words.into_iter().peekable();
-        let mut bracket = |words: &mut std::iter::Peekable<std::vec::IntoIter<String>>| {
+        let bracket = |words: &mut std::iter::Peekable<std::vec::IntoIter<String>>| {
             let Some(word) = words.next_if(|word| word.starts_with('[')) else { return Some(None) };
             number(word.strip_prefix('[')?.strip_suffix(']')?).map(Some)
         };

@@ -159,3 +159,11 @@ fn forms_are_known_by_name_or_beginning() {
     cases.iter().for_each(|(name, form)| assert_eq!(Form::of(name, ""), *form));
     assert_eq!(Form::of("a.txt", "MSH|^~\\&"), Form::Hl7);
 }
+
+#[test]
+fn the_work_of_one_request_is_bounded() {
+    let mut document = Document::new(Form::Json, format!("[\"{}\"]", "x".repeat(10 << 20)));
+    let report = document.patch(&vec![with("/1", json!(1)); 5]).unwrap();
+    assert_eq!((report.patches_applied, report.errors.len()), (3, 2));
+    assert_eq!(report.errors[0].code, VALIDATION);
+}

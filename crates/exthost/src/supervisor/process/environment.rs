@@ -55,3 +55,17 @@ pub(super) fn exit(status: Option<ExitStatus>) -> String {
         _ => "it ended".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_kept_from_extensions() {
+        let kept =
+            ["OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "ALTHING_X", "db_password"];
+        assert!(kept.iter().all(|name| is_secret(name)));
+        let given = ["PATH", "HOME", "LANG", "DISPLAY", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "KEYBOARD"];
+        assert!(!given.iter().any(|name| is_secret(name)));
+    }
+}
