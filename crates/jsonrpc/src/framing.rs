@@ -2,8 +2,6 @@
 
 mod content_length;
 mod escape;
-#[cfg(test)]
-mod fuzz;
 mod ndjson;
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,20 @@
+mod fuzz;
+
 use super::*;
 
 /// Longest line and body that the framings of these tests take.
-pub(super) const MAX: usize = 20;
+const MAX: usize = 20;
 
-pub(super) fn ndjson() -> Box<dyn Framing> {
+fn ndjson() -> Box<dyn Framing> {
     Box::new(Ndjson::new(MAX))
 }
 
-pub(super) fn content_length() -> Box<dyn Framing> {
+fn content_length() -> Box<dyn Framing> {
     Box::new(ContentLength::new(MAX, true))
 }
 
 /// What a framing finds, one line each: the body, `~ noise` or `! what is wrong`.
-pub(super) fn decode(mut framing: Box<dyn Framing>, pieces: &[&[u8]]) -> Vec<String> {
+fn decode(mut framing: Box<dyn Framing>, pieces: &[&[u8]]) -> Vec<String> {
     let mut buf = BytesMut::new();
     let mut found = vec![];
     for piece in pieces {
@@ -37,7 +39,7 @@ fn shown(frame: Frame) -> String {
 }
 
 #[track_caller]
-pub(super) fn check(make: fn() -> Box<dyn Framing>, wire: impl AsRef<[u8]>, want: &[&str]) {
+fn check(make: fn() -> Box<dyn Framing>, wire: impl AsRef<[u8]>, want: &[&str]) {
     let wire = wire.as_ref();
     let bytes: Vec<&[u8]> = wire.chunks(1).collect();
     assert_eq!(decode(make(), &bytes), want, "byte by byte");

@@ -33,8 +33,9 @@ fn frame(body: impl AsRef<[u8]>) -> Vec<u8> {
 async fn what_says_whose_it_is_is_answered() {
     let long = "x".repeat(2 * MAX);
     let deep = "[".repeat(10_000);
+    type Case<'a> = (Vec<u8>, Option<(i64, &'a str)>);
     #[rustfmt::skip]
-    let cases: &[(Vec<u8>, Option<(i64, &str)>)] = &[
+    let cases: &[Case] = &[
         (frame(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{"#), Some((-32700, "1"))),
         (frame(b"{\"id\":\"a\",\"method\":\"echo\xff\"}"), Some((-32700, "\"a\""))),
         (frame(format!(r#"{{"jsonrpc":"2.0","id":2,"method":"m","params":{}"#, &deep[..3000])), Some((-32700, "2"))),

@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
             list.push(self.node(depth + 1)?);
         }
         let last = list.last().map_or(start.end, |tree: &Tree| tree.span.end);
-        Ok(self.closed(start, last, What::List(list))?)
+        self.closed(start, last, What::List(list))
     }
 
     fn map(&mut self, start: Range<usize>, depth: usize) -> Result<Tree, String> {
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         let last = map
             .last()
             .map_or(start.end, |(key, value): &(Tree, Tree)| value.span.end.max(key.span.end));
-        Ok(self.closed(start, last, What::Map(map))?)
+        self.closed(start, last, What::Map(map))
     }
 
     /// A block ends where its last part does, not where the next thing begins.

@@ -1,7 +1,6 @@
 //! Random streams, the same ones for the same seed: whatever comes, however it is cut, a framing finds
 //! the same and holds no more than it may. `ALTHING_SOAK` makes it an hour.
 
-use super::tests::{MAX, check, content_length, decode, ndjson};
 use super::*;
 use std::path::Path;
 use std::time::Duration;
