@@ -7,13 +7,14 @@ FILTERS = [{"name": "HL7", "extensions": ["hl7", "txt"]}]
 
 @hermes.on("command/execute")
 def command(params):
-    sure = hermes.request("ui/showConfirm", title="Dialogues", message="Are you sure?", buttons="yesNo")
-    if not sure["confirmed"]:
+    question = {"title": "Dialogues", "message": "Are you sure?", "buttons": "yesNo"}
+    if not hermes.request("ui/showConfirm", **question)["confirmed"]:
         hermes.request("ui/showMessage", message="Then not.", kind="warning")
         return
     one = hermes.request("ui/openFile", title="One file", filters=FILTERS)["path"]
     many = hermes.request("ui/openFiles", title="Many files")["paths"]
-    save = hermes.request("ui/saveFile", title="Save", defaultName="out.hl7", filters=FILTERS)["path"]
+    target = {"title": "Save", "defaultName": "out.hl7", "filters": FILTERS}
+    save = hermes.request("ui/saveFile", **target)["path"]
     folder = hermes.request("ui/selectDirectory", title="Folder")["path"]
     note = f"one={one} many={','.join(many or [])} save={save} folder={folder}"
     patches = [{"path": "NTE", "create": True}, {"path": "NTE.3", "value": note}]

@@ -29,7 +29,8 @@ def anonymise():
     tree = json.loads(hermes.request("editor/getMessage", format="json")["message"])
     for segment in tree["segments"]:
         if segment["segment"] == "PID":
-            segment["fields"] = {key: segment["fields"][key] for key in segment["fields"] if int(key) <= 3}
+            fields = segment["fields"].items()
+            segment["fields"] = {key: value for key, value in fields if int(key) <= 3}
     hermes.request("editor/setMessage", message=json.dumps(tree), format="json")
 
 

@@ -33,13 +33,16 @@ const handlers = {
     },
   }),
   shutdown: () => ({ success: true }),
-  "message/changed": ({ message }) => log(`changed: ${JSON.parse(message).segments.length} segments`),
+  "message/changed": ({ message }) => {
+    log(`changed: ${JSON.parse(message).segments.length} segments`);
+  },
   "message/opened": ({ isNew, filePath }) => log(`opened: ${isNew ? "new" : filePath}`),
   "message/saved": ({ filePath, saveAs }) => log(`saved: ${filePath} ${saveAs}`),
   // All at once: the answers may come in any order.
   "command/execute": async () => {
     const formats = ["hl7", "json", "yaml", "toml"];
-    const got = await Promise.all(formats.map((format) => request("editor/getMessage", { format })));
+    const ask = (format) => request("editor/getMessage", { format });
+    const got = await Promise.all(formats.map(ask));
     log(`lengths: ${got.map(({ message }) => message.length > 0).join(" ")}`);
   },
 };

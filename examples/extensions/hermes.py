@@ -1,8 +1,8 @@
 """Reads, writes and serves as the example extensions of Hermes do, on nothing but Python's library.
 
-What a host has to bear with: a body is read as so many characters, not bytes; the header's name is
-looked up exactly; commands are served while an answer is waited for; and at the end of the input the
-loop for headers goes round and round until the process is killed.
+What a host has to bear with: a body is read as so many characters, not bytes; the header's name
+is looked up exactly; commands are served while an answer is waited for; and at the end of the
+input the loop for headers goes round and round until the process is killed.
 """
 
 import json

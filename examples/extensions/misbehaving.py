@@ -75,7 +75,8 @@ def broken(params):
 
 def huge(params):
     """Says that two gigabytes follow, and means it for a while."""
-    raw(b'Content-Length: 2147483648\r\n\r\n{"jsonrpc":"2.0","id":"huge","method":"editor/setMessage",')
+    raw(b"Content-Length: 2147483648\r\n\r\n")
+    raw(b'{"jsonrpc":"2.0","id":"huge","method":"editor/setMessage",')
     for _ in range(2_000):
         raw(b"x" * 10_000)
     hermes.log(f"[INFO] huge: {hermes.receive()['error']['code']}")
@@ -94,6 +95,8 @@ def stderr(params):
     for line in range(100_000):
         print(f"[WARN] line {line}", file=sys.stderr)
     sys.stderr.flush()
+    time.sleep(1.1)
+    hermes.log("the flood is over")
     hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "stderr"}])
 
 

@@ -38,6 +38,7 @@ try:
     endpoint.request("no/such", {}).result(WAIT)
 except JsonRpcException as error:
     refused = error.code
-print(json.dumps({"name": name, "same": values == [MESSAGE], "answers": len(answers), "refused": refused}))
+same = values == [MESSAGE]
+print(json.dumps({"name": name, "same": same, "answers": len(answers), "refused": refused}))
 child.stdin.close()
 sys.exit(child.wait())

@@ -1,5 +1,5 @@
 //! Figures of the extension host: frames through a pipe beside `lsp-server`, a patch of a long
-//! message, and what idle extensions cost. Small under `cargo test`, full size under `cargo bench`.
+//! message, and what idle extensions cost. Full size under `cargo bench`.
 #![allow(clippy::print_stdout, reason = "a program that reports figures")]
 
 use althing_exthost::desk::Nobody;
@@ -35,9 +35,8 @@ fn main() {
 /// Frames as an extension sends them: requests with a long text.
 fn wire(bytes: usize) -> Vec<u8> {
     let body = |fill: &str| {
-        format!(
-            r#"{{"jsonrpc":"2.0","method":"editor/setMessage","params":{{"message":"{fill}","format":"hl7"}}}}"#
-        )
+        let start = r#"{"jsonrpc":"2.0","method":"editor/setMessage","params":{"message":""#;
+        format!(r#"{start}{fill}","format":"hl7"}}}}"#)
     };
     let fill = "OBX|1|ST|x\\\\y||z|".repeat(bytes);
     let body = body(&fill[..(bytes - body("").len()) / 18 * 18]);

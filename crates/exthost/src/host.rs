@@ -286,7 +286,8 @@ impl Host {
         }
     }
 
-    /// Tells all extensions that the host closes, and waits until none is left: six seconds at most.
+    /// Tells all extensions that the host closes, and waits until none is left: six seconds, if
+    /// all goes wrong.
     pub async fn stop(self) {
         for extension in &self.shared.extensions {
             // Fails only for a supervisor that is gone.

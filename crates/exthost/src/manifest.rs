@@ -215,7 +215,8 @@ mod tests {
             json!({
                 "name": "N", "version": "1", "description": null, "homepage": "h", "authors": ["a"],
                 "capabilities": { "commands": ["x/a"], "schemaProvider": true, "events": [
-                    { "name": "message/changed", "options": { "includeContent": true, "format": "json" } },
+                    { "name": "message/changed",
+                      "options": { "includeContent": true, "format": "json" } },
                     { "name": "message/saved" },
                 ] },
                 "toolbarButtons": [button], "schema": null,
@@ -233,7 +234,8 @@ mod tests {
     fn what_is_wrong_is_told_and_left_out() {
         check(
             json!({
-                "name": "N", "version": "1", "homepage": 1, "toolbarButtons": [{ "id": "x" }], "authors": [1],
+                "name": "N", "version": "1", "homepage": 1, "authors": [1],
+                "toolbarButtons": [{ "id": "x" }],
                 "capabilities": { "commands": "no", "events": [
                     { "name": "cursor/moved" }, "message/opened", 7,
                     { "name": "message/changed", "options": { "format": "xml" } },

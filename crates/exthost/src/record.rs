@@ -35,6 +35,14 @@ pub struct Line {
 /// Takes every line. Called by readers and writers, so it must not take long.
 pub type Recorder = Arc<dyn Fn(&Line) + Send + Sync>;
 
+/// The same traffic with the sides changed: to play the host's part to an extension.
+pub fn turned(mut lines: Vec<Line>) -> Vec<Line> {
+    for line in &mut lines {
+        line.from = if line.from == From::Host { From::Extension } else { From::Host };
+    }
+    lines
+}
+
 /// Reads lines back; blank ones count for nothing.
 pub fn read(lines: &str) -> Result<Vec<Line>, String> {
     let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

@@ -125,7 +125,7 @@ mod tests {
             { "field": 5, "name": "Name" },
         ]));
         merged.lay(&schema(json!([
-            { "field": 8, "note": null, "values": { "F": "female" }, "datatype": "nonsense", "x": 1 },
+            { "field": 8, "note": null, "values": { "F": "female" }, "datatype": "no", "x": 1 },
             { "field": 264, "name": "far", "datatype": "date" },
             { "field": 5, "component": 2, "required": true },
         ])));

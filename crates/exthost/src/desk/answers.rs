@@ -107,3 +107,43 @@ impl Desk for Answers {
 
     fn close(&self, _: &str) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::{Buttons, MessageKind};
+
+    fn confirm(message: &str) -> Ask {
+        Ask::Confirm { message: message.into(), title: None, buttons: Buttons::YesNo }
+    }
+
+    fn pick(pick: Pick) -> Ask {
+        let (title, default_path, default_name) = (None, None, None);
+        Ask::Files { pick, title, default_path, default_name, filters: vec![] }
+    }
+
+    #[test]
+    fn answers_are_given_in_their_order() {
+        let answers = Answers::read(
+            r#"[{ "method": "ui/showConfirm", "contains": "second", "answer": false },
+                { "method": "ui/showConfirm", "answer": true },
+                { "method": "ui/openFiles", "answer": ["a", "b"] },
+                { "method": "ui/openFile" },
+                { "method": "ui/selectDirectory", "answer": 7 }]"#,
+        )
+        .unwrap();
+        let picked = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        assert_eq!(answers.answer(&confirm("the first?")), Ok(Answer::Confirmed(true)));
+        assert_eq!(answers.answer(&confirm("the second?")), Ok(Answer::Confirmed(false)));
+        let both = Ok(Answer::Picked(Some(picked(&["a", "b"]))));
+        assert_eq!(answers.answer(&pick(Pick::OpenFiles)), both);
+        assert_eq!(answers.answer(&pick(Pick::OpenFile)), Ok(Answer::Picked(None)));
+        let read = Ask::Message { message: "m".into(), title: None, kind: MessageKind::Info };
+        assert_eq!(answers.answer(&read), Ok(Answer::Read));
+        for ask in [confirm("a third?"), pick(Pick::Directory), pick(Pick::SaveFile)] {
+            assert_eq!(answers.answer(&ask).unwrap_err().code, code::DIALOGUE);
+        }
+        assert_eq!(answers.left(), 0);
+        assert!(Answers::read("{}").is_err());
+    }
+}

@@ -1,4 +1,4 @@
-//! Plain text by its lines: a path is `3` or `3-5`, counted from 1, and the empty path is all of it.
+//! Plain text by its lines: a path is `3` or `3-5`, counted from 1; the empty path is all of it.
 
 use super::{INDEX_MAX, Patch};
 use crate::code;

@@ -1,5 +1,5 @@
-//! Extensions that misbehave, each beside a good one: the host goes on, the good one is not delayed,
-//! memory stays bounded, and no process survives.
+//! Extensions that misbehave, each beside a good one: the host goes on, the good one is not
+//! delayed, memory stays bounded, and no process survives.
 
 use crate::kit::{Bench, example};
 use althing_exthost::State;

@@ -2,7 +2,7 @@
 
 use crate::kit::{Bench, MESSAGE, example, examples};
 use althing_exthost::document::{Document, Form};
-use althing_exthost::record::{From, replay};
+use althing_exthost::record::{From, replay, turned};
 use althing_exthost::{Entry, State};
 use serde_json::json;
 
@@ -69,13 +69,15 @@ async fn events_have_what_was_asked_for() {
     bench.host().saved("/x/z.hl7".into(), true);
     bench.until_logged(0, "saved: /x/z.hl7 true").await;
     bench.host().edit("no message");
-    bench.until("the text as it is", |bench| {
-        let traffic = bench.traffic.lock().unwrap();
-        let params = traffic.iter().map(|line| &line.message["params"]);
-        let want = json!({ "hasFile": true, "filePath": "/x/z.hl7", "message": "no message", "format": "hl7" });
-        params.into_iter().any(|params| *params == want)
-    })
-    .await;
+    bench
+        .until("the text as it is", |bench| {
+            let traffic = bench.traffic.lock().unwrap();
+            let params = traffic.iter().map(|line| &line.message["params"]);
+            let want = json!({ "hasFile": true, "filePath": "/x/z.hl7",
+            "message": "no message", "format": "hl7" });
+            params.into_iter().any(|params| *params == want)
+        })
+        .await;
     let traffic = bench.stop().await;
     let changed = traffic.iter().filter(|line| line.message["method"] == "message/changed");
     assert_eq!(changed.count(), 2, "a burst is one change, and a new message none");
@@ -168,9 +170,11 @@ async fn one_is_reloaded_and_the_others_are_not() {
 /// The environment that extensions know, and none of our keys.
 #[tokio::test]
 async fn an_extension_finds_its_environment() {
-    let script = "import os, sys\nnames = ['HERMES_VERSION', 'HERMES_API_VERSION', 'HERMES_DATA_DIR', 'OWN']\n\
+    let script = "import os, sys\n\
+        names = ['HERMES_VERSION', 'HERMES_API_VERSION', 'HERMES_DATA_DIR', 'OWN']\n\
         print(*[os.environ.get(name) for name in names], file=sys.stderr)\n\
-        print(os.path.isdir(os.environ['HERMES_DATA_DIR']), 'CARGO_MANIFEST_DIR' in os.environ, file=sys.stderr)";
+        is_there = os.path.isdir(os.environ['HERMES_DATA_DIR'])\n\
+        print(is_there, 'CARGO_MANIFEST_DIR' in os.environ, file=sys.stderr)";
     let mut entry = Entry::new("");
     (entry.path, entry.args) = ("python3".into(), vec!["-c".into(), script.into()]);
     entry.env.insert("OWN".into(), "mine".into());
@@ -210,11 +214,7 @@ async fn a_recording_is_played_again() {
         .spawn()
         .unwrap();
     // The other way round: what the host said goes to the extension, which must say the same.
-    let turned = lines.into_iter().map(|mut line| {
-        line.from = if line.from == From::Host { From::Extension } else { From::Host };
-        line
-    });
-    let turned: Vec<_> = turned.collect();
+    let turned = turned(lines);
     let (reader, writer) = (host.stdout.take().unwrap(), host.stdin.take().unwrap());
     assert_eq!(replay(&turned, reader, writer).await.unwrap(), []);
 }

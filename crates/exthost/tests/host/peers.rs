@@ -93,7 +93,8 @@ async fn foreign_readers_see_one_tree() {
     let Some(peer) = Peer::find() else { return };
     let messages = [
         crate::kit::MESSAGE,
-        "MSH|^~\\&|00123|2024-01-01|1.10|true|null|~|yes|0x1f|12:30:45|1_000|\"|'|a: b|# c|\\.br\\\r",
+        "MSH|^~\\&|00123|2024-01-01|1.10|true|null|~|yes|0x1f|12:30:45\r\
+         PID|1_000|\"|'|a: b|# c|\\.br\\\r",
         "MSH#*!?%#\u{7f}\u{85}\u{2028}#Ä 🙂#\u{feff}\rPID#a!!b*c%d#*%x\r",
     ];
     for message in messages {

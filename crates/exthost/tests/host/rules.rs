@@ -42,38 +42,19 @@ async fn answers(bench: &Bench) -> Vec<String> {
     said.filter(|line| line.starts_with(['=', '!'])).map(str::to_string).collect()
 }
 
-async fn check(requests: &[(&str, Value, &str)]) {
-    let asked = requests.iter().map(|(method, params, _)| json!([method, params]));
-    let bench = Bench::new(vec![asker(asked.collect())]);
-    let found = answers(&bench).await;
-    let want: Vec<_> = requests.iter().map(|(_, _, answer)| *answer).collect();
-    assert_eq!(found, want);
-    bench.stop().await;
-}
-
+/// Requests and their answers, line by line, as the file says.
 #[tokio::test]
 async fn every_refusal_has_its_code() {
-    #[rustfmt::skip]
-    check(&[
-        ("no/such", json!({}), "! method not found: no/such (-32601)"),
-        ("initialize", json!({}), "! the host initialises, not you (-32002)"),
-        ("editor/getMessage", json!({}), "! invalid params: missing field `format` at line 1 column 2 (-32602)"),
-        ("editor/getMessage", json!({ "format": "JSON" }), "! invalid params: unknown variant `JSON`, expected one of `hl7`, `json`, `yaml`, `toml` at line 1 column 17 (-32602)"),
-        ("editor/setMessage", json!({ "format": "json", "message": "{}" }), "! expected an object with a list of segments (-32004)"),
-        ("editor/setMessage", json!({ "format": "hl7", "message": "PID" }), "= {\"error\": \"Message must start with MSH segment\", \"success\": false}"),
-        ("editor/patchMessage", json!({ "many": 10_001 }), "! patches: 10001 of them, max 10000 (-32011)"),
-        ("editor/patchMessage", json!({ "patches": [{ "path": "ZZZ.1", "value": null }] }), "= {\"errors\": [{\"code\": -32006, \"index\": 0, \"message\": \"Segment ZZZ not found\", \"path\": \"ZZZ.1\"}], \"patchesApplied\": 0, \"success\": false}"),
-        ("ui/openWindow", json!({ "url": "file:///etc/passwd", "title": "x" }), "! url: only http and https are opened (-32007)"),
-        ("ui/openWindow", json!({ "url": "http://x/", "title": "x", "width": 1.5 }), "! invalid params: invalid type: floating point `1.5`, expected u32 at line 1 column 47 (-32602)"),
-        ("ui/openWindow", json!({ "url": "http://x/", "title": "x", "width": 0 }), "! width: 0, expected 1 to 16384 (-32011)"),
-        ("ui/closeWindow", json!({ "windowId": "main" }), "! windowId: you have no such window (-32008)"),
-        ("ui/showMessage", json!({ "message": "m", "title": null, "kind": "error" }), "= {\"acknowledged\": true}"),
-        ("ui/showConfirm", json!({ "message": "m", "buttons": "maybe" }), "! invalid params: unknown variant `maybe`, expected `yesNo` or `okCancel` at line 1 column 35 (-32602)"),
-        ("ui/saveFile", json!({ "title": "Save" }), "= {\"path\": null}"),
-        ("ui/selectDirectory", json!({}), "= {\"path\": \"/a/\"}"),
-        ("ai/models", json!({}), "! ai/models is not granted; it takes the grant \"models\" (-32000)"),
-        ("editor/setMessage", json!({ "format": "hl7", "message": "MSH|^~\\&" }), "= {\"success\": true}"),
-    ]).await;
+    let file = include_str!("../../testdata/refusals.txt");
+    let lines: Vec<_> = file.lines().filter(|line| !line.starts_with('#')).collect();
+    let (asked, want): (Vec<_>, Vec<_>) = lines.chunks(2).map(|pair| (pair[0], pair[1])).unzip();
+    let asked = asked.iter().map(|line| {
+        let (method, params) = line.split_once(' ').unwrap();
+        json!([method, serde_json::from_str::<Value>(params).unwrap()])
+    });
+    let bench = Bench::new(vec![asker(asked.collect())]);
+    assert_eq!(answers(&bench).await, want);
+    bench.stop().await;
 }
 
 #[tokio::test]
@@ -102,7 +83,8 @@ async fn without_a_message_or_a_person() {
 async fn what_is_not_granted_is_refused_and_logged() {
     let asked = json!([
         ["editor/getMessage", { "format": "hl7" }], ["editor/patchMessage", { "patches": [] }],
-        ["ui/openWindow", { "url": "http://x/", "title": "x" }], ["ui/showMessage", { "message": "m" }],
+        ["ui/openWindow", { "url": "http://x/", "title": "x" }],
+        ["ui/showMessage", { "message": "m" }],
         ["ui/openFile", {}], ["ai/complete", { "prompt": "hi" }],
     ]);
     let none = Entry { grants: vec![], ..asker(asked.clone()) };
@@ -136,8 +118,8 @@ impl Models for Parrot {
     }
 
     fn complete<'a>(&'a self, _: &'a str, params: Value) -> BoxFuture<'a, Result<Value, Error>> {
-        async move { Ok(json!({ "text": format!("{}, says the parrot", params["prompt"].as_str().unwrap()) })) }
-            .boxed()
+        let said = format!("{}, says the parrot", params["prompt"].as_str().unwrap());
+        async move { Ok(json!({ "text": said })) }.boxed()
     }
 }
 

@@ -19,8 +19,9 @@ const NAME: &[u8] = b"Content-Length";
 const TYPE: &[u8] = b"Content-Type";
 
 /// `Content-Length: N`, an empty line, N bytes. Reads names in any case, LF for CRLF, and past
-/// other headers; of two lengths the last counts. Whatever else stands between frames is noise: it is reported and skipped, up to
-/// the next `Content-Length:` wherever that stands, since a body ends without a line end.
+/// other headers; of two lengths the last counts. Whatever else stands between frames is noise: it
+/// is reported and skipped, up to the next `Content-Length:` wherever that stands, since a body ends
+/// without a line end.
 #[derive(Debug, Clone)]
 pub struct ContentLength {
     body_bytes_max: usize,

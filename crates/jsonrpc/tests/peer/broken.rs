@@ -8,8 +8,8 @@ use tokio::io::AsyncWriteExt;
 /// Longest body of these tests.
 const MAX: usize = 4096;
 
-/// Sends raw bytes and gives the code and id of the answer, or none where the next answer is that of
-/// a good request sent after them.
+/// Sends raw bytes and gives the code and id of the answer, or none where the next answer is that
+/// of a good request sent after them.
 async fn answered(wire: &[u8]) -> Option<(i64, String)> {
     let mut bench = bench(ContentLength::new(MAX, true), Options::peer());
     bench.to.writer.write_all(wire).await.expect("the peer is there");
@@ -34,12 +34,14 @@ async fn what_says_whose_it_is_is_answered() {
     let long = "x".repeat(2 * MAX);
     let deep = "[".repeat(10_000);
     type Case<'a> = (Vec<u8>, Option<(i64, &'a str)>);
+    let nested = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"m","params":{}"#, &deep[..3000]);
+    let over = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"echo","params":["{long}"]}}"#);
     #[rustfmt::skip]
     let cases: &[Case] = &[
         (frame(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{"#), Some((-32700, "1"))),
         (frame(b"{\"id\":\"a\",\"method\":\"echo\xff\"}"), Some((-32700, "\"a\""))),
-        (frame(format!(r#"{{"jsonrpc":"2.0","id":2,"method":"m","params":{}"#, &deep[..3000])), Some((-32700, "2"))),
-        (frame(format!(r#"{{"jsonrpc":"2.0","id":3,"method":"echo","params":["{long}"]}}"#)), Some((-32600, "3"))),
+        (frame(nested), Some((-32700, "2"))),
+        (frame(over), Some((-32600, "3"))),
         (frame(format!(r#"{{"method":"echo","params":["{long}"],"id":3}}"#)), None),
         (frame(r#"{"id":4,"method":"echo"}"#), Some((-32600, "4"))),
         (frame(r#"{"jsonrpc":"2.0","id":5}"#), Some((-32600, "5"))),

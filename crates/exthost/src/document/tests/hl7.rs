@@ -107,7 +107,8 @@ fn a_value_is_plain_text() {
 /// Whatever is odd stays, before and behind what changes.
 #[test]
 fn all_other_bytes_stay() {
-    let odd = "MSH|^~\\&|A\r\nPID|1||x|||\r\n\r\nNK1\r\nodd line\r\nlow|1\nZZ|2\r\rOBX|\\T\\|\\.br\\|~~\r";
+    let odd = "MSH|^~\\&|A\r\nPID|1||x|||\r\n\r\nNK1\r\nodd line\r\nlow|1\nZZ|2\r\r\
+        OBX|\\T\\|\\.br\\|~~\r";
     check(&set("OBX.2", "v"), odd, "\\.br\\", "v");
     check(&set("PID.3", "v"), odd, "x|||", "v|||");
     check(&remove("NK1"), odd, "NK1\r\n", "");
@@ -126,13 +127,17 @@ fn wrong_paths_are_errors() {
         (set("PID.10000", "x"), INVALID_PATH, "Invalid path \"PID.10000\": 10000 is over 9999"),
         (create("OBX[99999999999999999999999]"), INVALID_PATH,
             "Invalid path \"OBX[99999999999999999999999]\": 99999999999999999999… is over 9999"),
-        (set("PID.5[2", "x"), INVALID_PATH, "Invalid path \"PID.5[2\": expected a number between brackets"),
+        (set("PID.5[2", "x"), INVALID_PATH, "Invalid path \"PID.5[2\": \
+            expected a number between brackets"),
         (set("PID.", "x"), INVALID_PATH, "Invalid path \"PID.\": expected a number"),
         (set("PID.1.1.1.1", "x"), INVALID_PATH, "Invalid path \"PID.1.1.1.1\": \".1\" is too much"),
         (set("PID.1.1[2]", "x"), INVALID_PATH, "Invalid path \"PID.1.1[2]\": \"[2]\" is too much"),
-        (set("", "x"), INVALID_PATH, "Invalid path \"\": expected a segment's name of three letters or digits"),
-        (set("Pé.1", "x"), INVALID_PATH, "Invalid path \"Pé.1\": expected a segment's name of three letters or digits"),
-        (set("PID", "x"), INVALID_PATH, "it names a segment: create or remove it, or name a field to set"),
+        (set("", "x"), INVALID_PATH, "Invalid path \"\": \
+            expected a segment's name of three letters or digits"),
+        (set("Pé.1", "x"), INVALID_PATH, "Invalid path \"Pé.1\": \
+            expected a segment's name of three letters or digits"),
+        (set("PID", "x"), INVALID_PATH,
+            "it names a segment: create or remove it, or name a field to set"),
         (set("MSH.1", "#"), INVALID_PATH, "MSH.1 are the separators and cannot be changed"),
         (set("MSH.2", "#"), INVALID_PATH, "MSH.2 are the separators and cannot be changed"),
         (remove("MSH.2"), INVALID_PATH, "MSH.2 are the separators and cannot be changed"),
@@ -170,7 +175,8 @@ fn the_rest_of_a_list_is_applied() {
             "success": false,
             "patchesApplied": 3,
             "errors": [
-                { "index": 2, "path": "NK1.x", "message": "Invalid path \"NK1.x\": expected a number", "code": -32005 },
+                { "index": 2, "path": "NK1.x", "code": -32005,
+                    "message": "Invalid path \"NK1.x\": expected a number" },
                 { "index": 3, "path": "QQQ.1", "message": "Segment QQQ not found", "code": -32006 },
             ],
         })

@@ -1,5 +1,5 @@
-//! Patches done the slow and plain way: the message is taken apart into all its pieces, one piece is
-//! changed, and all are put together again. Nothing but that piece can differ.
+//! Patches done the slow and plain way: the message is taken apart into all its pieces, one piece
+//! is changed, and all are put together again. Nothing but that piece can differ.
 
 use crate::document::Patch;
 use hl7::{Deep, Separators};

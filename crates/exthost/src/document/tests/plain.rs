@@ -67,7 +67,8 @@ fn wrong_pointers_are_errors() {
     check_fails(Form::Text, "a", &with("1", json!(1)), VALIDATION);
 }
 
-const YAML: &str = "# top\nname: old  # why\nlist:\n- 1\n- two\n\"q k\": 'x'\nmap:\n    a: é\n    # in\n    b: |\n      text\n      more\nflow: {x: 1, y: [2]}\n";
+const YAML: &str = "# top\nname: old  # why\nlist:\n- 1\n- two\n\"q k\": 'x'\nmap:\n    a: é\n\
+    \x20   # in\n    b: |\n      text\n      more\nflow: {x: 1, y: [2]}\n";
 
 #[test]
 fn yaml_keeps_what_is_not_named() {
@@ -89,13 +90,14 @@ fn yaml_keeps_what_is_not_named() {
     check(&create("/name"), "", "");
 }
 
-const TOML: &str = "# top\nname = \"old\" # why\nlist = [ 1, 2 ]\n\n[map] # m\na = 007.5\nb = { x = 1 }\n\n[[many]]\nk = 1\n";
+const TOML: &str = "# top\nname = \"old\" # why\nlist = [ 1, 2 ]\n\n[map] # m\na = 7.50\n\
+    b = { x = 1 }\n\n[[many]]\nk = 1\n";
 
 #[test]
 fn toml_keeps_what_is_not_named() {
-    let text = TOML.replace("007.5", "7.50");
+    let text = TOML;
     let check = |patch: &Patch, from: &str, to: &str| {
-        check(Form::Toml, &text, patch, &text.replacen(from, to, 1))
+        check(Form::Toml, text, patch, &text.replacen(from, to, 1))
     };
     check(&with("/name", json!("new")), "\"old\"", "\"new\"");
     check(&patch("/name"), "\"old\"", "\"\"");
@@ -162,7 +164,7 @@ fn forms_are_known_by_name_or_beginning() {
 
 #[test]
 fn the_work_of_one_request_is_bounded() {
-    let mut document = Document::new(Form::Json, format!("[\"{}\"]", "x".repeat(10 << 20)));
+    let mut document = Document::new(Form::Json, format!("[\"{}\"]", "x".repeat(9 << 20)));
     let report = document.patch(&vec![with("/1", json!(1)); 5]).unwrap();
     assert_eq!((report.patches_applied, report.errors.len()), (3, 2));
     assert_eq!(report.errors[0].code, VALIDATION);

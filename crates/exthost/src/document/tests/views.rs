@@ -167,7 +167,8 @@ fn a_changed_tree_changes_what_it_says() {
     let last = |tree: &mut Value| drop(tree["segments"].as_array_mut().unwrap().pop());
     assert_eq!(change("MSH|^~\\&\rPID|1", last), "MSH|^~\\&");
     let add = |tree: &mut Value| {
-        let new = serde_json::json!({ "segment": "OBX", "fields": { "1": 1, "x": 2, "3": { "2": true } } });
+        let fields = serde_json::json!({ "1": 1, "x": 2, "3": { "2": true } });
+        let new = serde_json::json!({ "segment": "OBX", "fields": fields });
         tree["segments"].as_array_mut().unwrap().insert(2, new);
     };
     assert_eq!(change(odd, add), odd.replace("NK1", "OBX|1||^true\r\nNK1"));
@@ -182,11 +183,13 @@ fn a_changed_tree_changes_what_it_says() {
 #[test]
 fn bare_scalars_stay_what_is_written() {
     let mut document = Document::new(Form::Hl7, "MSH|^~\\&");
-    let yaml = "segments:\n- segment: MSH\n  fields: {1: '|', 2: ^~\\&}\n- segment: PID\n  fields:\n    \
+    let yaml = "segments:\n- segment: MSH\n  fields: {1: '|', 2: ^~\\&}\n\
+        - segment: PID\n  fields:\n    \
         1: 00123\n    2: 2024-01-01\n    3: 1.10\n    4: [a, ~, null, b]\n    5: {2: yes}\n";
     document.set(yaml, Format::Yaml).unwrap();
     assert_eq!(document.text(), "MSH|^~\\&\rPID|00123|2024-01-01|1.10|a~~~b|^yes");
-    let toml = "[[segments]]\nsegment = 'MSH'\n[segments.fields]\n1 = '|'\n[[segments]]\nsegment = 'PID'\n\
+    let toml = "[[segments]]\nsegment = 'MSH'\n[segments.fields]\n1 = '|'\n\
+        [[segments]]\nsegment = 'PID'\n\
         [segments.fields]\n1 = 7\n2 = 2024-01-01\n3 = ['a', '', {2 = 'b'}]\n";
     document.set(toml, Format::Toml).unwrap();
     assert_eq!(document.text(), "MSH|^~\\&\rPID|7|2024-01-01|a~~^b||");
@@ -194,22 +197,25 @@ fn bare_scalars_stay_what_is_written() {
 
 #[test]
 fn what_is_no_message_is_refused() {
-    #[rustfmt::skip]
+    let msh = |fields: &str| format!(r#"{{"segments":[{{"segment":"MSH","fields":{fields}}}]}}"#);
+    let after = |segment: &str| format!(r#"{{"segments":[{{"segment":"MSH"}},{segment}]}}"#);
+    let blank = "a letter, digit, blank or control character separates nothing";
+    let letter = format!("Invalid HL7 message: MSH.1: {blank}");
     let cases: &[(&str, Format, &str)] = &[
         ("", Format::Hl7, "Message is empty"),
         ("PID|1", Format::Hl7, "Message must start with MSH segment"),
         ("MSH", Format::Hl7, "Invalid HL7 message: no field separator after MSH"),
-        ("MSHA", Format::Hl7, "Invalid HL7 message: MSH.1: a letter, digit, blank or control character separates nothing"),
+        ("MSHA", Format::Hl7, &letter),
         (r#"{"PID":{"1":"x"}}"#, Format::Json, "expected an object with a list of segments"),
         (r#"{"segments":[]}"#, Format::Json, "Message is empty"),
-        (r#"{"segments":[{"segment":"PID"}]}"#, Format::Json, "Message must start with MSH segment"),
-        (r#"{"segments":[{"segment":"MSH","fields":{"1":"||"}}]}"#, Format::Json, "MSH.1: expected one character"),
-        (r#"{"segments":[{"segment":"MSH","fields":{"3":{"x":"1"}}}]}"#, Format::Json, "MSH.3: \"x\" is no number of a component"),
-        (r#"{"segments":[{"segment":"MSH","fields":{"3":{"0":"1"}}}]}"#, Format::Json, "MSH.3: expected a number from 1 to 9999"),
-        (r#"{"segments":[{"segment":"MSH","fields":{"99999":"1"}}]}"#, Format::Json, "MSH.99999: expected a number from 1 to 9999"),
-        (r#"{"segments":[{"segment":"MSH","fields":{"3":[["a"]]}}]}"#, Format::Json, "MSH.3: expected text"),
-        (r#"{"segments":[{"segment":"MSH"},{"segment":"A\rB"}]}"#, Format::Json, "segment: \"A\\rB\" is no name"),
-        (r#"{"segments":[{"segment":"MSH"},{}]}"#, Format::Json, "segment: expected the name of a segment"),
+        (r#"{"segments":[{}]}"#, Format::Json, "Message must start with MSH segment"),
+        (&msh(r#"{"1":"||"}"#), Format::Json, "MSH.1: expected one character"),
+        (&msh(r#"{"3":{"x":"1"}}"#), Format::Json, "MSH.3: \"x\" is no number of a component"),
+        (&msh(r#"{"3":{"0":"1"}}"#), Format::Json, "MSH.3: expected a number from 1 to 9999"),
+        (&msh(r#"{"99999":"1"}"#), Format::Json, "MSH.99999: expected a number from 1 to 9999"),
+        (&msh(r#"{"3":[["a"]]}"#), Format::Json, "MSH.3: expected text"),
+        (&after(r#"{"segment":"A\rB"}"#), Format::Json, "segment: \"A\\rB\" is no name"),
+        (&after("{}"), Format::Json, "segment: expected the name of a segment"),
         ("segments: &a [*a]", Format::Yaml, "anchors, aliases and tags are not supported"),
     ];
     for (given, format, message) in cases {

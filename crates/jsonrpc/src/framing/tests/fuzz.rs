@@ -1,5 +1,5 @@
-//! Random streams, the same ones for the same seed: whatever comes, however it is cut, a framing finds
-//! the same and holds no more than it may. `ALTHING_SOAK` makes it an hour.
+//! Random streams, the same ones for the same seed: whatever comes, however it is cut, a framing
+//! finds the same and holds no more than it may. `ALTHING_SOAK` makes it an hour.
 
 use super::*;
 use std::path::Path;
@@ -9,8 +9,8 @@ use tokio::time::Instant;
 const ROUNDS: u64 = 150;
 const SOAK: Duration = Duration::from_secs(60 * 60);
 
-/// Cut at every byte and byte by byte it is the same; and a good frame behind whatever came is found
-/// unless it was part of what came before.
+/// Cut at every byte and byte by byte it is the same; and a good frame behind whatever came is
+/// found unless it was part of what came before.
 fn check_stream(wire: &[u8]) {
     for make in [ndjson, content_length] {
         let whole = decode(make(), &[wire]);
