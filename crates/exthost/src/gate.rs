@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 /// Commands that may wait; one more is refused.
 pub(crate) const COMMANDS_MAX: usize = 32;
-/// How long a command has to open its first request before the next command goes out.
+/// How long an extension has to open a request after a command or an answer before the next command
+/// goes out.
 const GAP: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Default)]
@@ -24,10 +25,10 @@ impl Gate {
         self.open += 1;
     }
 
-    /// An answer is on its way.
+    /// An answer is on its way. What asked may well ask more.
     pub(crate) fn answered(&mut self, now: Instant) {
         self.open = self.open.saturating_sub(1);
-        self.closed_until = Some(now + GAP).filter(|_| !self.waiting.is_empty());
+        self.closed_until = Some(now + GAP);
     }
 
     pub(crate) fn open_requests(&self) -> usize {
