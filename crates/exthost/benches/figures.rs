@@ -20,15 +20,16 @@ use tokio::time::Instant;
 
 fn main() {
     let full = std::env::args().any(|argument| argument == "--bench");
-    for (bytes, frames) in [(1 << 10, 50_000), (1 << 20, 200)] {
-        let frames = if full { frames } else { frames / 100 };
-        pipe(bytes, frames, if full { 12 } else { 1 });
+    for (bytes, frames) in [(1 << 10, 5_000), (1 << 20, 20)] {
+        let frames = if full { frames } else { frames / 10 };
+        pipe(bytes, frames, if full { 100 } else { 1 });
     }
     patch(if full { 10_000 } else { 10 });
     idle(if full { 20 } else { 2 });
 }
 
-/// The best of some rounds each, taken in turns, so that what else the machine does hits all alike.
+/// The best of many short rounds each, taken in turns, so that what else the machine does counts
+/// little and hits all alike.
 fn pipe(bytes: usize, frames: usize, rounds: usize) {
     let [mut read, mut served, mut theirs] = [0.0_f64; 3];
     for _ in 0..rounds {
@@ -162,14 +163,21 @@ fn patch(rounds: usize) {
         value: Some(value.into()),
         ..Patch::default()
     });
-    let started = Instant::now();
-    for round in 0..rounds {
-        let report = document.patch(&values[round % 2..round % 2 + 1]).expect("a report");
-        assert!(report.success);
+    // The best of many short batches: what else the machine does counts little.
+    let mut best = f64::INFINITY;
+    for _ in 0..rounds / BATCH {
+        let started = Instant::now();
+        for round in 0..BATCH {
+            let report = document.patch(&values[round % 2..round % 2 + 1]).expect("a report");
+            assert!(report.success);
+        }
+        best = best.min(started.elapsed().as_secs_f64() * 1e6 / BATCH as f64);
     }
-    let each = started.elapsed().as_secs_f64() * 1e6 / rounds as f64;
-    println!("patch of a message of {} bytes: {each:.1} microseconds", document.text().len());
+    println!("patch of a message of {} bytes: {best:.1} microseconds", document.text().len());
 }
+
+/// Patches that are timed together.
+const BATCH: usize = 10;
 
 /// What this process holds more with so many extensions that wait.
 fn idle(count: usize) {

@@ -10,7 +10,7 @@ pub(super) use edit::patch;
 pub(super) use merge::merge;
 pub(super) use tree::tree;
 
-use memchr::memchr2;
+use memchr::memchr2_iter;
 use std::ops::Range;
 
 /// Segments whose first field is the separator itself.
@@ -79,26 +79,29 @@ struct Line {
     next: usize,
 }
 
-/// The lines that are not blank; they end with CR, LF or both.
+/// The lines that are not blank.
 fn lines(text: &str) -> impl Iterator<Item = Line> {
+    all_lines(text).filter(|line| !text[line.content.clone()].trim().is_empty())
+}
+
+/// All lines; they end with CR, LF or both.
+fn all_lines(text: &str) -> impl Iterator<Item = Line> {
+    let bytes = text.as_bytes();
+    let mut ends = memchr2_iter(b'\r', b'\n', bytes);
     let mut start = 0;
     std::iter::from_fn(move || {
-        // Ends: every turn takes a line off the rest.
-        while start < text.len() {
-            let rest = &text.as_bytes()[start..];
-            let length = memchr2(b'\r', b'\n', rest).unwrap_or(rest.len());
-            let ending = match &rest[length..] {
-                [b'\r', b'\n', ..] => 2,
-                [] => 0,
-                _ => 1,
-            };
-            let content = start..start + length;
-            start += length + ending;
-            if !text[content.clone()].trim().is_empty() {
-                return Some(Line { content, next: start });
-            }
+        if start >= bytes.len() {
+            return None;
         }
-        None
+        let end = ends.next().unwrap_or(bytes.len());
+        let mut next = (end + 1).min(bytes.len());
+        if bytes[end..].starts_with(b"\r\n") {
+            ends.next();
+            next += 1;
+        }
+        let content = start..end;
+        start = next;
+        Some(Line { content, next })
     })
 }
 

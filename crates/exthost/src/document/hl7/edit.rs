@@ -1,7 +1,7 @@
 //! Patches: each finds the range it names and replaces that.
 
 use super::path::{Field, Path};
-use super::{HEADERS, Line, Separators, line_end, lines, name, piece_of_field, pieces};
+use super::{HEADERS, Line, Separators, all_lines, line_end, lines, name, piece_of_field, pieces};
 use crate::code;
 use crate::document::Patch;
 use althing_jsonrpc::Error;
@@ -119,7 +119,7 @@ fn find(text: &str, field: char, path: &Path) -> Result<Line, Error> {
 }
 
 fn of_name(text: &str, field: char, segment: &str) -> impl Iterator<Item = Line> {
-    lines(text).filter(move |line| {
+    all_lines(text).filter(move |line| {
         let content = &text[line.content.clone()];
         content.starts_with(segment) && name(content, field) == segment
     })
