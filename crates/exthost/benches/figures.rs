@@ -48,8 +48,8 @@ fn wire(bytes: usize) -> Vec<u8> {
         let start = r#"{"jsonrpc":"2.0","method":"editor/setMessage","params":{"message":""#;
         format!(r#"{start}{fill}","format":"hl7"}}}}"#)
     };
-    let fill = "OBX|1|ST|x\\\\y||z|".repeat(bytes);
-    let body = body(&fill[..(bytes - body("").len()) / 18 * 18]);
+    const LINE: &str = r"OBX|1|ST|CODE^Text^L||a value of some length|units|||||F|||20250101\r";
+    let body = body(&LINE.repeat((bytes - body("").len()) / LINE.len()));
     let mut wire = vec![];
     ContentLength::default().encode(&body, &mut wire);
     wire
@@ -96,7 +96,7 @@ fn reading(bytes: usize, frames: usize) -> f64 {
         let mut buf = BytesMut::new();
         let mut count = 0;
         loop {
-            buf.reserve(64 << 10);
+            buf.reserve(framing.wants(&buf).max(64 << 10));
             if reader.read_buf(&mut buf).await.expect("a read") == 0 {
                 break;
             }

@@ -22,6 +22,12 @@ pub trait Framing: Send + Sync + 'static {
     /// What the end of the stream makes of the last bytes. Call it after `decode` said `None`.
     fn finish(&mut self, buf: &mut BytesMut) -> Option<Frame>;
 
+    /// How many bytes the frame that has begun still takes, where that is known; 0 where it is not.
+    fn wants(&self, buf: &BytesMut) -> usize {
+        let _ = buf;
+        0
+    }
+
     /// Appends `body`, which is one JSON value, as one frame.
     fn encode(&self, body: &str, out: &mut Vec<u8>);
 }

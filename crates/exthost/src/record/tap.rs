@@ -41,6 +41,10 @@ impl Framing for Tap {
         self.heard(frame)
     }
 
+    fn wants(&self, buf: &BytesMut) -> usize {
+        self.framing.wants(buf)
+    }
+
     fn encode(&self, body: &str, out: &mut Vec<u8>) {
         self.record(From::Host, body.as_bytes());
         self.framing.encode(body, out);

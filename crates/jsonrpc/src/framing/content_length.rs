@@ -93,6 +93,10 @@ impl ContentLength {
 
     /// Looks for the end of the line or the name of the header, whichever comes first.
     fn between(&mut self, buf: &mut BytesMut, told: bool) -> Step {
+        if let Some((length, header)) = usual_header(&buf[..]).filter(|_| self.scanned == 0) {
+            buf.advance(header);
+            return self.body(length);
+        }
         let Some(found) = memchr2(b':', b'\n', &buf[self.scanned..]) else {
             self.scanned = buf.len();
             return self.between_long(buf, told);
@@ -210,6 +214,13 @@ impl Framing for ContentLength {
         }
     }
 
+    fn wants(&self, buf: &BytesMut) -> usize {
+        match self.state {
+            State::Body { length } => length.saturating_sub(buf.len()),
+            _ => 0,
+        }
+    }
+
     fn encode(&self, body: &str, out: &mut Vec<u8>) {
         let length = if self.is_ascii { escape::ascii_len(body) } else { body.len() };
         out.extend_from_slice(format!("Content-Length: {length}\r\n\r\n").as_bytes());
@@ -237,6 +248,19 @@ fn value<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let rest = rest.trim_ascii_start().strip_prefix(b":")?;
     start.eq_ignore_ascii_case(name).then_some(rest)
 }
+
+/// The length in a header that is whole and as everybody writes it, and how long that header is:
+/// what most frames have, in a fraction of the time.
+fn usual_header(buf: &[u8]) -> Option<(usize, usize)> {
+    let rest = buf.strip_prefix(b"Content-Length: ")?;
+    let digits = rest.iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_digit()).count();
+    (digits > 0 && rest[digits..].starts_with(b"\r\n\r\n")).then_some(())?;
+    let length = rest[..digits].iter().fold(0, |sum, digit| sum * 10 + usize::from(digit - b'0'));
+    Some((length, buf.len() - rest.len() + digits + 4))
+}
+
+/// No sum of so many digits is too long for a number.
+const DIGITS_MAX: usize = 9;
 
 /// Where the name of the header begins that ends here, before its colon.
 fn name_before(line: &[u8]) -> Option<usize> {
