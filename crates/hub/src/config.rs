@@ -19,7 +19,7 @@ mod stored;
 mod tests;
 mod world;
 
-pub use agents::{AGENTS, agents_on_path};
+pub use agents::{AGENTS, AgentConfig, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
@@ -65,6 +65,8 @@ pub struct Config {
     pub models: Sourced<Vec<String>>,
     /// The servers that can be asked, in the order of the provider table.
     pub endpoints: Vec<Configured>,
+    /// The agents that the file speaks of.
+    pub agents: Vec<AgentConfig>,
     /// The person's own prices over the table.
     pub prices: Sourced<Prices>,
     /// Where the TOML file is, or would be.
@@ -86,6 +88,7 @@ impl Config {
             settings::apply(setting, &mut config, &layers, &mut warnings);
         }
         config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        config.agents = agents::read(&layers.file, &mut warnings);
         config.prices = prices::read(&layers.file, &mut warnings);
         layers.file.check_names(&mut warnings);
         config.warnings = cut(warnings);
@@ -109,6 +112,7 @@ impl Config {
             pause_seconds: Sourced::default(300),
             models: Sourced::default(vec![]),
             endpoints: vec![],
+            agents: vec![],
             prices: Sourced::default(Prices::default()),
             file: world.config_file(),
             dotenv: layers.dotenv_path(),

@@ -1,6 +1,7 @@
 //! What the other crates do not know of each other: configuration, store, runs, and how they come
 //! together.
 
+pub mod agents;
 pub mod book;
 pub mod config;
 pub mod discover;

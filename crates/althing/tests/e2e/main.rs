@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
+mod agents;
 mod ask;
 mod dbus;
 mod faults;

@@ -46,6 +46,7 @@ impl Library {
 
     /// A library that has read nothing but its configuration yet; `refresh` does the rest.
     pub fn new(world: World, config: Arc<Config>, store: Store, secrets: Secrets) -> Arc<Library> {
+        crate::agents::sweep(&config.data_dir);
         let gateway = Gateway::new(config.limits());
         let runners = Runners::new(local::Options::new(&world, &config));
         let data_dir = config.data_dir.value.clone();

@@ -66,6 +66,11 @@ impl TomlFile {
         self.raw(&format!("logins.{provider}.{key}"), value)
     }
 
+    /// What is below `agents`, whatever it is.
+    pub(super) fn agents(&self) -> Option<&Value> {
+        self.table.get("agents")
+    }
+
     /// What is below `logins`, whatever it is.
     pub(super) fn logins(&self) -> Option<&Value> {
         self.table.get("logins")
@@ -109,8 +114,8 @@ impl TomlFile {
 
     /// Warns of every name that nothing reads.
     pub(super) fn check_names(&self, warnings: &mut Vec<Warning>) {
-        let settings =
-            SETTINGS.iter().map(|setting| setting.key).chain(["providers", "prices", "logins"]);
+        let sections = ["providers", "prices", "logins", "agents"];
+        let settings = SETTINGS.iter().map(|setting| setting.key).chain(sections);
         self.check("", &self.table, &settings.collect::<Vec<_>>(), warnings);
         for (id, value) in
             self.table.get("providers").and_then(Value::as_table).into_iter().flatten()

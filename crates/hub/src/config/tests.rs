@@ -1,5 +1,6 @@
 //! Files in a folder of the test's own, variables as data, and the effective values as text.
 
+mod agents;
 mod files;
 mod secrets;
 mod servers;

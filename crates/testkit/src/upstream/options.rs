@@ -23,6 +23,7 @@ pub struct Options {
     pub(super) speaks: Vec<Dialect>,
     pub(super) text: Option<TextHook>,
     pub(super) mishap: Option<MishapHook>,
+    pub(super) calls_tools: bool,
     pub(super) logins: Logins,
 }
 
@@ -38,6 +39,7 @@ impl Default for Options {
             speaks: Dialect::ALL.to_vec(),
             text: None,
             mishap: None,
+            calls_tools: true,
             logins: Logins::default(),
         }
     }
@@ -89,6 +91,12 @@ impl Options {
     /// What the model says to a request. It runs on the server's one thread and must not block.
     pub fn text(mut self, text: impl Fn(&Seen) -> String + Send + Sync + 'static) -> Options {
         self.text = Some(Arc::new(text));
+        self
+    }
+
+    /// Answers in words even where tools are offered: agents offer theirs with every request.
+    pub fn without_calls(mut self) -> Options {
+        self.calls_tools = false;
         self
     }
 

@@ -43,6 +43,7 @@ impl Reply {
             Some(Mishap::Empty) => Say::Text(Text::new(String::new(), plan.chunks)),
             Some(Mishap::Refuse) => Say::Refusal(Text::new(REFUSAL.into(), plan.chunks)),
             Some(Mishap::Filter) => Say::Filtered,
+            _ if !options.calls_tools => Say::Text(text(options, plan, seen)),
             _ => call(seen).unwrap_or_else(|| Say::Text(text(options, plan, seen))),
         };
         let output_tokens = match &say {

@@ -86,13 +86,23 @@ impl Seen {
     /// All text of the prompt, in whichever dialect: messages in order, one per line.
     pub fn prompt(&self) -> String {
         let mut texts = Vec::new();
-        for key in ["system", "systemInstruction", "system_instruction", "messages", "contents"] {
+        for key in PROMPT_KEYS {
             collect(&self.body[key], &mut texts);
         }
         texts.join("\n")
     }
 }
 
+/// Where messages lie inside a request of any dialect.
+const PROMPT_KEYS: [&str; 7] = [
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+    "messages",
+    "contents",
+    "input",
+];
 /// Where texts lie inside a message of any dialect, outermost first.
 const TEXT_KEYS: [&str; 3] = ["content", "parts", "text"];
 
@@ -116,6 +126,7 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     }
     match path {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
+        _ if post && path.ends_with("/responses") => Route::Chat(Dialect::Responses),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
         _ if post && gemini && path.ends_with("enerateContent") => Route::Chat(Dialect::Gemini),
         "/api/chat" if post => Route::Chat(Dialect::Ollama),
