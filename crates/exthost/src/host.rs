@@ -11,7 +11,7 @@ use crate::log::LogLine;
 use crate::models::Models;
 use crate::record::Recorder;
 use crate::schema::Schema;
-use crate::shared::{Editor, Event, LogSink, Shared, file_params};
+use crate::shared::{Editor, Event, LogSink, Shared, with_file};
 use crate::supervisor::supervise;
 use crate::windows::{Closed, Window, Windows};
 use althing_jsonrpc::{Error, framing::CONTENT_LENGTH_BYTES_MAX};
@@ -191,11 +191,7 @@ impl Host {
 
     /// Another message is in the editor.
     pub fn open(&self, document: Document) {
-        let mut params = json!({ "isNew": document.file().is_none() });
-        params["filePath"] = file_params(&document, "hasFile")["filePath"].clone();
-        if params["filePath"].is_null() {
-            params = json!({ "isNew": true });
-        }
+        let params = with_file(json!({ "isNew": document.file().is_none() }), &document);
         let mut editor = self.shared.editor();
         editor.document = document;
         editor.revision += 1;

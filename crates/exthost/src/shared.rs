@@ -134,7 +134,7 @@ impl Shared {
             let Some(changed) = manifest.and_then(|manifest| manifest.events.changed) else {
                 continue;
             };
-            let mut params = file_params(&document, "hasFile");
+            let mut params = with_file(json!({ "hasFile": document.file().is_some() }), &document);
             let may_read = extension.entry.grants.contains(&Grant::Read);
             if let Some(format) = changed.content.filter(|_| may_read) {
                 let view =
@@ -183,9 +183,8 @@ impl Shared {
     }
 }
 
-/// Whether there is a file, and which.
-pub(crate) fn file_params(document: &Document, name: &str) -> Value {
-    let mut params = json!({ name: document.file().is_some() });
+/// The parameters with the file of the document, if it has one.
+pub(crate) fn with_file(mut params: Value, document: &Document) -> Value {
     if let Some(file) = document.file() {
         params["filePath"] = file.to_string_lossy().into();
     }

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::code;
 use crate::document::{Form, Format, Patch};
-use crate::shared::file_params;
+use crate::shared::with_file;
 use althing_jsonrpc::{Error, Value};
 use serde::Deserialize;
 use serde_json::json;
@@ -16,9 +16,8 @@ pub(super) struct GetParams {
 pub(super) async fn get(session: &Session, params: GetParams) -> Result<Value, Error> {
     let document = session.shared.editor().document.clone();
     let message = document.view(params.format)?;
-    let mut result = file_params(&document, "hasFile");
-    result["message"] = message.into();
-    Ok(result)
+    let result = json!({ "message": message, "hasFile": document.file().is_some() });
+    Ok(with_file(result, &document))
 }
 
 #[derive(Deserialize)]
