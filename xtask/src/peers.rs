@@ -33,6 +33,7 @@ const PEERS: &[(&str, &[Part])] = &[
     ("sdk", &[Part::Python(&[]), Part::Node]),
     ("agents", &[Part::Node]),
     ("frost", &[Part::Python(&[]), Part::Node]),
+    ("hermes", &[Part::Python(&[]), Part::Node]),
 ];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.

@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stdx", &[]),
     ("chat", &["stdx"]),
     ("jsonrpc", &["stdx"]),
+    ("exthost", &["stdx", "jsonrpc"]),
     ("gateway", &["stdx", "chat"]),
     ("agents", &["stdx", "chat"]),
     ("assembly", &["stdx", "chat"]),
@@ -61,6 +62,8 @@ const ALL: &[Reach] = &[Sockets, Files, Processes, Environment];
 const DOORS: &[(&str, &[Reach])] = &[
     ("crates/agents/src/process.rs", &[Processes]),
     ("crates/agents/src/process/", &[Files, Processes, Environment]),
+    ("crates/exthost/src/supervisor.rs", &[Processes]),
+    ("crates/exthost/src/supervisor/", &[Files, Processes, Environment]),
     ("crates/gateway/src/http.rs", &[Sockets, Environment]),
     ("crates/gateway/src/http/", &[Sockets, Environment]),
     ("crates/hub/src/config.rs", &[Files, Environment]),

@@ -5,7 +5,7 @@ use crate::{
     framing::{Frame, Framing},
     handler::{Canceller, Cx, Handler, Trouble},
     link::Inbox,
-    message::{self, Incoming},
+    message::{self, Incoming, Invalid},
     options::{NullId, WhenFull},
     peer::Peer,
 };
@@ -31,6 +31,8 @@ pub(crate) struct Desk<'a, H> {
     running: FuturesUnordered<BoxFuture<'a, usize>>,
     /// Bytes of the parameters of all that is at work.
     bytes: usize,
+    /// Frames since the last that was a message.
+    broken: usize,
 }
 
 /// A request, or a notification if it has no id.
@@ -42,7 +44,7 @@ struct Request {
 
 impl<'a, H: Handler> Desk<'a, H> {
     pub(crate) fn new(handler: &'a H, peer: &'a Peer) -> Desk<'a, H> {
-        Desk { handler, peer, running: FuturesUnordered::new(), bytes: 0 }
+        Desk { handler, peer, running: FuturesUnordered::new(), bytes: 0, broken: 0 }
     }
 
     /// Reads and serves until the stream ends. Reading waits for no handler; with
@@ -122,17 +124,43 @@ impl<'a, H: Handler> Desk<'a, H> {
                 self.trouble(Trouble::Noise(&text));
                 Ok(())
             }
-            Frame::Bad(bad) => {
-                self.trouble(Trouble::Bad(bad));
-                self.refuse(None, NullId::Unreadable, Error::new(INVALID_REQUEST, bad))
+            Frame::Bad { what, start } => {
+                self.trouble(Trouble::Bad(what));
+                self.broken(&start, None, Error::new(INVALID_REQUEST, what))
             }
             Frame::Body(body) => match message::parse(&body) {
-                Ok(message) => self.hear(message),
-                Err(invalid) => {
-                    self.trouble(Trouble::Invalid(&invalid.error));
-                    self.refuse(invalid.id.as_deref(), NullId::Unreadable, invalid.error)
+                Ok(message) => {
+                    self.broken = 0;
+                    self.hear(message)
+                }
+                Err(Invalid { id, error }) => {
+                    self.trouble(Trouble::Invalid(&error));
+                    self.broken(&body, id, error)
                 }
             },
+        }
+    }
+
+    /// Answers a frame that is no message, or fails the call that it would have answered.
+    fn broken(
+        &mut self,
+        text: &[u8],
+        id: Option<Box<RawValue>>,
+        error: Error,
+    ) -> Result<(), Ended> {
+        self.broken += 1;
+        let options = &self.peer.shared().options;
+        if self.broken > options.limits.broken_max {
+            return Err(Ended::Broken { frames: self.broken });
+        }
+        if id.is_some() || !options.guess_ids {
+            return self.refuse(id.as_deref(), NullId::Unreadable, error);
+        }
+        let sketch = message::sketch(text);
+        match (sketch.is_response(), sketch.id) {
+            (false, id) => self.refuse(id.as_deref(), NullId::Unreadable, error),
+            (true, Some(id)) => self.hear(Incoming::Response { id, outcome: Err(error) }),
+            (true, None) => Ok(()),
         }
     }
 
@@ -215,4 +243,5 @@ async fn serve<H: Handler>(handler: &H, peer: &Peer, request: Request) {
     }
     // Fails only when the connection is over, and then nobody waits for the answer.
     let _ = peer.shared().outbox.push(&peer.answer(id.as_deref(), &outcome)).await;
+    handler.answered(peer);
 }

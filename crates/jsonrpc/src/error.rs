@@ -123,6 +123,11 @@ pub enum Ended {
         /// How many bytes were waiting to be written.
         bytes: usize,
     },
+    /// Too much in a row that was no message; see `Limits::broken_max`.
+    Broken {
+        /// How many frames.
+        frames: usize,
+    },
     /// The other side has left but does not read what it is owed; `Limits::flush_max` has passed.
     Unread {
         /// How many bytes were lost with that.
@@ -140,6 +145,7 @@ impl fmt::Display for Ended {
             Ended::OutboxFull { bytes } => {
                 write!(f, "the other side does not read: {bytes} bytes wait for it")
             }
+            Ended::Broken { frames } => write!(f, "{frames} frames in a row are no messages"),
             Ended::Unread { bytes } => {
                 write!(f, "the other side left {bytes} bytes unread")
             }

@@ -22,6 +22,12 @@ pub trait Framing: Send + Sync + 'static {
     /// What the end of the stream makes of the last bytes. Call it after `decode` said `None`.
     fn finish(&mut self, buf: &mut BytesMut) -> Option<Frame>;
 
+    /// How many bytes the frame that has begun still takes, where that is known; 0 where it is not.
+    fn wants(&self, buf: &BytesMut) -> usize {
+        let _ = buf;
+        0
+    }
+
     /// Appends `body`, which is one JSON value, as one frame.
     fn encode(&self, body: &str, out: &mut Vec<u8>);
 }
@@ -32,9 +38,20 @@ pub enum Frame {
     /// A message, whatever its bytes are.
     Body(BytesMut),
     /// A frame that cannot be had. It is skipped, and the stream goes on.
-    Bad(Bad),
+    Bad {
+        /// What is wrong with it.
+        what: Bad,
+        /// How its body begins, where that is known: enough to find an id.
+        start: BytesMut,
+    },
     /// Text between frames, such as a stray `print`: one line, or the start of a very long one.
     Noise(BytesMut),
+}
+
+impl From<Bad> for Frame {
+    fn from(what: Bad) -> Frame {
+        Frame::Bad { what, start: BytesMut::new() }
+    }
 }
 
 /// What is wrong with a frame.
@@ -54,8 +71,6 @@ pub enum Bad {
     },
     /// Its `Content-Length` is not a number of bytes.
     NoLength,
-    /// It has more than one `Content-Length`.
-    TwoLengths,
     /// The stream ended before it did.
     Cut,
 }
@@ -68,7 +83,6 @@ impl fmt::Display for Bad {
             }
             Bad::HeaderTooLong { limit } => write!(f, "Header too large (max {limit} bytes)"),
             Bad::NoLength => f.write_str("Content-Length is not a number of bytes"),
-            Bad::TwoLengths => f.write_str("more than one Content-Length"),
             Bad::Cut => f.write_str("the stream ended in the middle of a frame"),
         }
     }

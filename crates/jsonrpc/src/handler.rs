@@ -33,6 +33,12 @@ pub trait Handler: Send + Sync + 'static {
         async { self.request(cx, method, params).await.map(drop) }
     }
 
+    /// Hears that a request which it served has its answer among what is to be written: what is
+    /// sent from now on is written after it.
+    fn answered(&self, peer: &Peer) {
+        let _ = peer;
+    }
+
     /// Hears of what concerns no request, to log or count it. Called by the reader, so it must not
     /// take long. One that has heard enough may close the peer.
     fn trouble(&self, peer: &Peer, trouble: Trouble<'_>) {

@@ -14,7 +14,9 @@ use tokio::{
 };
 
 /// Room for one read. A frame that is longer takes several.
-const READ_BYTES: usize = 32 << 10;
+const READ_BYTES: usize = 64 << 10;
+/// Room that is made at once for a frame that has begun, however long it says it is.
+const ROOM_BYTES_MAX: usize = 1 << 20;
 /// Bytes read in search of the end while no frame is taken. Behind more of them the end is not seen
 /// before frames are taken again.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
@@ -61,7 +63,8 @@ impl<R: AsyncRead + Unpin, F: Framing> Inbox<R, F> {
     }
 
     async fn read(&mut self) -> io::Result<()> {
-        self.buf.reserve(READ_BYTES);
+        let wants = self.framing.wants(&self.buf).min(ROOM_BYTES_MAX);
+        self.buf.reserve(wants.max(READ_BYTES));
         self.is_at_end = self.reader.read_buf(&mut self.buf).await? == 0;
         Ok(())
     }

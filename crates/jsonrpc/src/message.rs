@@ -2,10 +2,12 @@
 //! back as it came.
 
 mod envelope;
+mod sketch;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub(crate) use sketch::sketch;
 pub(crate) use write::{answer, call};
 
 use crate::error::{Error, INVALID_REQUEST, PARSE_ERROR};

@@ -13,6 +13,9 @@ pub struct Options {
     pub on_eof: OnEof,
     /// Which failures without an id are answered.
     pub null_id: NullId,
+    /// Answers a frame that cannot be read by the id that it seems to have, instead of by none. The
+    /// other side learns sooner which of its requests is lost; JSON-RPC itself would have `null`.
+    pub guess_ids: bool,
     /// Leaves `data` out of errors that have none, instead of writing `null`.
     pub omit_empty_data: bool,
 }
@@ -26,6 +29,7 @@ impl Options {
             when_full: WhenFull::StopReading,
             on_eof: OnEof::FinishRequests,
             null_id: NullId::Always,
+            guess_ids: false,
             omit_empty_data: false,
         }
     }
@@ -37,6 +41,7 @@ impl Options {
             when_full: WhenFull::Refuse { outbox_bytes_hard_max: 4 * OUTBOX_BYTES_MAX },
             on_eof: OnEof::DropRequests,
             null_id: NullId::Never,
+            guess_ids: true,
             omit_empty_data: true,
         }
     }
@@ -59,6 +64,8 @@ pub struct Limits {
     /// Bytes that wait to be written. Beyond them calls, notifications and answers wait for room;
     /// a single longer message waits until it is alone.
     pub outbox_bytes_max: usize,
+    /// Frames in a row that are no message. One more ends the connection with `Ended::Broken`.
+    pub broken_max: usize,
     /// How long the other side may leave us waiting to write once it has left. Then what it was
     /// owed is dropped.
     pub flush_max: Duration,
@@ -71,6 +78,7 @@ impl Default for Limits {
             requests_bytes_max: REQUESTS_BYTES_MAX,
             calls_max: 1024,
             outbox_bytes_max: OUTBOX_BYTES_MAX,
+            broken_max: usize::MAX,
             flush_max: Duration::from_secs(1),
         }
     }

@@ -31,7 +31,7 @@ impl Ndjson {
         line.truncate(line.strip_suffix(b"\r").unwrap_or(&line).len());
         let bytes = std::mem::take(&mut self.skipped) + line.len() as u64;
         if bytes > self.line_bytes_max as u64 {
-            return Some(Frame::Bad(Bad::TooLong { bytes, limit: self.line_bytes_max }));
+            return Some(Bad::TooLong { bytes, limit: self.line_bytes_max }.into());
         }
         let body = trimmed(line);
         (!body.is_empty()).then_some(Frame::Body(body))

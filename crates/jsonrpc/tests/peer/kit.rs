@@ -28,6 +28,8 @@ pub(crate) struct Probe {
     /// How to stop the last `wait`.
     pub(crate) last: Mutex<Option<Cx>>,
     pub(crate) troubles: Mutex<Vec<String>>,
+    /// Requests whose answer is on its way.
+    pub(crate) answered: AtomicUsize,
 }
 
 /// The handler of all these tests; see `request` for its methods.
@@ -49,6 +51,10 @@ impl Handler for Small {
             "wait" => self.wait(cx).await,
             _ => Err(Error::method_not_found(method)),
         }
+    }
+
+    fn answered(&self, _: &Peer) {
+        self.0.answered.fetch_add(1, Ordering::Relaxed);
     }
 
     fn trouble(&self, _: &Peer, trouble: Trouble<'_>) {

@@ -1,0 +1,179 @@
+"""Everything that an extension must not do, one kind per start: `misbehaving.py KIND`.
+
+The tests run each of them beside a good one.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import hermes
+
+KIND = sys.argv[1]
+
+
+def raw(data):
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def frame(body):
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def child():
+    """A process that lives on, with all pipes of ours."""
+    subprocess.Popen(["sleep", "600"])
+
+
+def forever():
+    while True:
+        time.sleep(600)
+
+
+def request(id, method="editor/getMessage"):
+    body = {"jsonrpc": "2.0", "id": id, "method": method, "params": {"format": "hl7"}}
+    return frame(json.dumps(body).encode())
+
+
+def flood(params):
+    """Asks and asks, and never reads an answer."""
+    for id in range(10_000):
+        raw(request(id))
+    forever()
+
+
+def noise(params):
+    print("a stray print")
+    print("\nContent-Length\n\n")
+    raw(b"no line end, then a message ")
+    hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "noise"}])
+    raw(b"\n\n{}\n")
+
+
+def broken(params):
+    """Each of these costs itself; the patch after them arrives."""
+    deep = b"[" * 10_000 + b"]" * 10_000
+    raw(frame(b'{"jsonrpc":"2.0","id":"utf8","method":"editor/getMessage\xff","params":{}}'))
+    raw(frame(b'[{"jsonrpc":"2.0","id":1,"method":"editor/getMessage"}]'))
+    raw(frame(b'{"jsonrpc":"2.0","id":null,"method":"editor/getMessage","params":{}}'))
+    raw(frame(b'{"jsonrpc":"2.0","id":"deep","method":"editor/getMessage","params":' + deep + b"}"))
+    raw(frame(b'{"jsonrpc":"2.0","id":"cut","method":"editor/getM'))
+    raw(frame(b'{"jsonrpc":"1.0","id":"old","method":"editor/getMessage"}'))
+    raw(b"Content-Length: -5\r\n\r\n")
+    raw(b"Content-Length: 0\r\n\r\n")
+    answers = []
+    while len(answers) < 4:
+        answers.append(hermes.receive())
+    for answer in answers:
+        hermes.log(f"[INFO] {answer['id']}: {answer['error']['code']}")
+    hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "broken"}])
+
+
+def huge(params):
+    """Says that two gigabytes follow, and means it for a while."""
+    raw(b"Content-Length: 2147483648\r\n\r\n")
+    raw(b'{"jsonrpc":"2.0","id":"huge","method":"editor/setMessage",')
+    for _ in range(2_000):
+        raw(b"x" * 10_000)
+    hermes.log(f"[INFO] huge: {hermes.receive()['error']['code']}")
+    forever()
+
+
+def never_again(params):
+    """Nothing that follows is a message."""
+    for _ in range(1_000):
+        raw(frame(b"nonsense"))
+    forever()
+
+
+def stderr(params):
+    sys.stderr.buffer.write(b"not UTF-8: \xff\xfe\n" + b"x" * 100_000 + b"\n")
+    for line in range(100_000):
+        print(f"[WARN] line {line}", file=sys.stderr)
+    sys.stderr.flush()
+    time.sleep(1.1)
+    hermes.log("the flood is over")
+    hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "stderr"}])
+
+
+def crash(params):
+    hermes.log("[ERROR] out of luck")
+    os._exit(7)
+
+
+def leave_child(params):
+    child()
+    os._exit(3)
+
+
+def close_output(params):
+    os.close(1)
+    forever()
+
+
+COMMANDS = {
+    "flood": flood,
+    "noise": noise,
+    "broken": broken,
+    "huge": huge,
+    "never-again": never_again,
+    "stderr": stderr,
+    "crash": crash,
+    "leave-child": leave_child,
+    "close-output": close_output,
+    "answers-and-lingers": lambda params: None,
+    "never-ends": lambda params: None,
+    "asks-while-ending": lambda params: None,
+}
+
+if KIND == "crash-in-initialize":
+    hermes.log("[ERROR] cannot find my teeth")
+    sys.exit(3)
+elif KIND == "never-answers":
+    child()
+    forever()
+elif KIND == "refuses":
+    asked = hermes.receive()
+    error = {"code": -32050, "message": "not today"}
+    hermes.send({"jsonrpc": "2.0", "id": asked["id"], "error": error})
+    assert hermes.receive()["params"] == {"reason": "error"}
+    try:
+        hermes.request("editor/getMessage", format="hl7")
+    except hermes.Refused as refused:
+        hermes.log(f"[INFO] refused: {refused.code}")
+    forever()
+elif KIND == "nameless":
+    asked = hermes.receive()
+    hermes.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"version": "1"}})
+    child()
+    forever()
+
+hermes.on("command/execute")(COMMANDS[KIND])
+
+
+@hermes.on("shutdown")
+def shutdown(params):
+    if KIND == "answers-and-lingers":
+        hermes.send({"jsonrpc": "2.0", "id": 2, "result": {}})
+        child()
+        forever()
+    if KIND == "never-ends":
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child()
+        forever()
+    if KIND == "asks-while-ending":
+        try:
+            # An answer that never comes to a thread that waits here: only being killed helps.
+            hermes.request("ui/closeWindow", windowId="none")
+        except hermes.Refused as refused:
+            hermes.log(f"[INFO] while ending: {refused.code}")
+    return {}
+
+
+hermes.run("Misbehaving", commands=[KIND])
