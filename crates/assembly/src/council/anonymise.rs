@@ -200,10 +200,8 @@ fn inside_mark(before: &str) -> bool {
 /// or ended like a file. Addresses of the web and plain `either/or` are not.
 fn is_path(text: &str, before: &str) -> bool {
     let parts: Vec<&str> = text.split('/').collect();
-    if parts.len() < 2 || before.ends_with(['/', ':', '@']) && !text.starts_with('/') {
-        return false;
-    }
-    if before.ends_with(':') && text.starts_with("//") || before.ends_with("://") {
+    let joins: &[char] = if text.starts_with('/') { &['/'] } else { &['/', ':', '@'] };
+    if parts.len() < 2 || before.ends_with(joins) || text.starts_with("//") {
         return false;
     }
     let last = parts.last().copied().unwrap_or_default();

@@ -16,7 +16,10 @@ use tokio::time::Instant;
 pub(super) const ATTEMPTS_MAX: u32 = 3;
 /// With less time than this left nobody is asked again.
 const TIME_MIN: Duration = Duration::from_secs(1);
+const NOT_ASKED: &str = "it is not asked any more";
 const OUT_OF_TIME: &str = "the time budget of the run is used up";
+/// What planners and the judge say, to the log.
+const SPEECH: Speech = Speech::Answer;
 /// Errors of an answer in the log, and characters of a summary there.
 const ERRORS_MAX: usize = 20;
 const SUMMARY_CHARS_MAX: usize = 400;
@@ -36,6 +39,8 @@ pub(super) struct Asked<T> {
     pub result: std::result::Result<(T, u64), String>,
     /// Nobody asked again because the time was up.
     pub out_of_time: bool,
+    /// Others had finished before, and it was not needed any more.
+    pub let_go: bool,
 }
 
 /// Who is asked, as what and until when.
@@ -48,6 +53,8 @@ pub(super) struct Asker<'a> {
     pub enough: watch::Receiver<bool>,
     /// Otherwise only what is stored counts.
     pub may_ask: bool,
+    /// Enough others are stored.
+    pub is_full: bool,
 }
 
 /// Why an attempt gave nothing, or nothing good enough.
@@ -75,10 +82,10 @@ impl Asker<'_> {
         let (mut how, mut tried) = (How::Plain, Tried::default());
         let mut kept: Option<(T, u64)> = None;
         if let Some(stop) = self.stop() {
-            return Ok(asked(None, stop.to_string(), stop == OUT_OF_TIME));
+            return Ok(self.lost(None, stop.to_string(), Some(stop)));
         }
         loop {
-            let cue = Cue { speech: speech(self.role), ..Cue::message(Some(self.role), write(&how)) };
+            let cue = Cue { speech: SPEECH, ..Cue::message(Some(self.role), write(&how)) };
             let (seat, parallel) = (self.leashed(), self.role == super::PLANNER);
             let attempt = self.floor.attempt(&seat, &cue, parallel).await?;
             tried.attempts += 1;
@@ -87,14 +94,14 @@ impl Asker<'_> {
                 Outcome::Said(said) => match read(&said.text) {
                     Read::Good { value, summary } => {
                         self.tell(attempt.turn, &tried, Ok(&summary), None).await?;
-                        return Ok(asked(Some((value, attempt.rank)), String::new(), false));
+                        return Ok(found((value, attempt.rank)));
                     }
                     Read::Flawed { value, summary, flaws } => {
-                        kept = Some((value, attempt.rank));
                         if tried.has_mended || tried.attempts == ATTEMPTS_MAX {
                             self.tell(attempt.turn, &tried, Ok(&summary), None).await?;
-                            return Ok(asked(kept, String::new(), false));
+                            return Ok(found((value, attempt.rank)));
                         }
+                        kept = Some((value, attempt.rank));
                         Trouble::Flawed(flaws)
                     }
                     Read::Bad(problems) => Trouble::Bad(problems),
@@ -108,7 +115,10 @@ impl Asker<'_> {
             self.tell(attempt.turn, &tried, Err(trouble.errors()), again).await?;
             match next {
                 Some((next, _)) => how = next,
-                None => return Ok(asked(kept, trouble.words(), stop == Some(OUT_OF_TIME))),
+                None => {
+                    let asked = self.lost(kept, trouble.words(), stop);
+                    return Ok(Asked { let_go: asked.let_go || trouble.is_let_go(), ..asked });
+                }
             }
         }
     }
@@ -116,11 +126,20 @@ impl Asker<'_> {
     /// Why the seat cannot be asked now. What is stored needs neither time nor leave.
     fn stop(&self) -> Option<&'static str> {
         let left = self.until.saturating_duration_since(Instant::now());
-        match self.floor.is_stored(self.seat, speech(self.role), self.role) {
+        match self.floor.is_stored(self.seat, SPEECH, self.role) {
             true => None,
-            false if !self.may_ask => Some("it is not asked any more"),
+            false if !self.may_ask => Some(NOT_ASKED),
             false if left < TIME_MIN => Some(OUT_OF_TIME),
             false => None,
+        }
+    }
+
+    /// The end without a good answer: one that was kept, or why there is none.
+    fn lost<T>(&self, kept: Option<(T, u64)>, why: String, stop: Option<&str>) -> Asked<T> {
+        Asked {
+            result: kept.ok_or(why),
+            out_of_time: stop == Some(OUT_OF_TIME),
+            let_go: stop == Some(NOT_ASKED) && self.is_full,
         }
     }
 
@@ -166,12 +185,8 @@ impl Asker<'_> {
     }
 }
 
-fn asked<T>(kept: Option<(T, u64)>, why: String, out_of_time: bool) -> Asked<T> {
-    Asked { result: kept.ok_or(why), out_of_time }
-}
-
-fn speech(role: &str) -> Speech {
-    if role == super::JUDGE { Speech::Synthesis } else { Speech::Answer }
+fn found<T>(found: (T, u64)) -> Asked<T> {
+    Asked { result: Ok(found), out_of_time: false, let_go: false }
 }
 
 fn refused() -> Failure {
@@ -206,6 +221,10 @@ fn next(trouble: &Trouble, how: &How, tried: &mut Tried) -> Option<(How, Again)>
 }
 
 impl Trouble {
+    fn is_let_go(&self) -> bool {
+        matches!(self, Trouble::Failed(failure) if failure.kind == Kind::Cancelled)
+    }
+
     fn errors(&self) -> Vec<String> {
         match self {
             Trouble::Bad(problems) | Trouble::Flawed(problems) => {

@@ -112,18 +112,19 @@ impl Council<'_> {
         let planners = self.planners();
         let stored = planners.iter().filter(|seat| self.has_plan(seat)).count();
         // Sealed or full: what is stored is all there will be.
-        let may_ask = self.floor.past().sealed.is_none() && stored < self.terms.plans_max;
+        let is_full = stored >= self.terms.plans_max;
         let enough = watch::Sender::new(false);
         let count = watch::Sender::new(stored);
-        let asked = planners.iter().map(|seat| self.draft(seat, may_ask, &enough, &count));
+        let asked = planners.iter().map(|seat| self.draft(seat, is_full, &enough, &count));
         // Everyone finishes before an error ends the run: what is paid for is kept.
         let asked: Result<Vec<Asked<Value>>> = join_all(asked).await.into_iter().collect();
         let mut drafts = Vec::new();
-        let (mut lost, mut out_of_time) = (Vec::new(), false);
+        let (mut lost, mut late, mut out_of_time) = (Vec::new(), Vec::new(), false);
         for (seat, asked) in planners.iter().zip(asked?) {
             out_of_time |= asked.out_of_time;
             match asked.result {
                 Ok((plan, rank)) => drafts.push(Draft { seat: seat.index, plan, rank }),
+                Err(_) if asked.let_go => late.push(self.late(&seat.name)),
                 Err(why) => lost.push(format!("{}: {why}", seat.name)),
             }
         }
@@ -135,7 +136,15 @@ impl Council<'_> {
         for why in lost {
             self.warn(warnings, Warning::new("planner_failed", why)).await?;
         }
+        for warning in late {
+            self.warn(warnings, warning).await?;
+        }
         Ok(drafts)
+    }
+
+    fn late(&self, name: &str) -> Warning {
+        let max = self.terms.plans_max;
+        Warning::new("plan_left_out", format!("{name} was not among the first {max} to finish"))
     }
 
     /// Whether a valid plan of this seat is stored.
@@ -147,7 +156,7 @@ impl Council<'_> {
     async fn draft(
         &self,
         seat: &Seat,
-        may_ask: bool,
+        is_full: bool,
         enough: &watch::Sender<bool>,
         count: &watch::Sender<usize>,
     ) -> Result<Asked<Value>> {
@@ -159,7 +168,8 @@ impl Council<'_> {
             attempt: Duration::from_millis(self.terms.attempt_ms),
             until: self.began + self.budget().mul_f64(PLANNING_SHARE),
             enough: enough.subscribe(),
-            may_ask,
+            may_ask: self.floor.past().sealed.is_none() && !is_full,
+            is_full,
         };
         let opening = &self.floor.opening;
         let write = |how: &prompt::How| {
@@ -204,9 +214,8 @@ impl Council<'_> {
     ) -> Result<(Vec<Entry>, Sealed)> {
         drafts.sort_by_key(|draft| draft.rank);
         for late in drafts.iter().skip(self.terms.plans_max) {
-            let name = &self.floor.seats()[late.seat].name;
-            let message = format!("{name} came after {} others", self.terms.plans_max);
-            self.warn(warnings, Warning::new("plan_left_out", message)).await?;
+            let warning = self.late(&self.floor.seats()[late.seat].name);
+            self.warn(warnings, warning).await?;
         }
         drafts.truncate(self.terms.plans_max);
         drafts.sort_by_key(|draft| draft.seat);
@@ -279,6 +288,7 @@ impl Council<'_> {
             until: self.began + self.budget(),
             enough: watch::Sender::new(false).subscribe(),
             may_ask: true,
+            is_full: false,
         };
         let language = self.floor.opening.language.as_deref();
         let labels: Vec<String> = plans.iter().map(|(label, _)| label.clone()).collect();

@@ -131,6 +131,56 @@ mod tests {
         let metadata = Metadata { used_plans: vec!["ada".into()], validation, warnings };
         let plan = Final { final_plan: plan.into_body(), metadata };
         let place = Place { label: "Plan 1".into(), name: "ada".into(), score: 7.25, is_selected: true };
-        expect![[""]].assert_eq(&markdown("Move\nit", &plan, &[place], true));
+        expect![[r#"
+            # Plan: Move it
+
+            _Scripted demo voices wrote this; they know nothing of the task._
+
+            ## Overview
+
+            Move \<script>alert(1)\</script> with `Vec<u8>` # evil heading
+
+            ## Phases
+
+            ### 1. Work
+
+            Everything is done
+
+            #### 1.1 Do it
+
+            Because it is needed (complexity 3)
+
+            1. Begin
+            2. End
+
+            - Depends on: \[x](http://evil)
+            - Leaves: A result
+            - Done when: It is done
+
+            ## Testing
+
+            - Try it
+
+            ## Risks
+
+            - It may take long
+
+            ## Rollback
+
+            - Undo it
+
+            ## Edge cases
+
+            - Nothing to do
+
+            ## How it came about
+
+            - Plan 1 by ada: 7.2 of 10, selected
+            - bob gave no valid plan
+
+            ## Warnings
+
+            - planner_failed: bob: it refused
+        "#]].assert_eq(&markdown("Move\nit", &plan, &[place], true));
     }
 }

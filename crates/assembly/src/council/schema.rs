@@ -111,7 +111,8 @@ mod tests {
 
     #[track_caller]
     fn check(form: Form, value: Value, paths: &[&str]) {
-        let found: Vec<String> = form.problems(&value).into_iter().map(|it| it.path).collect();
+        let mut found: Vec<String> = form.problems(&value).into_iter().map(|it| it.path).collect();
+        found.sort();
         assert_eq!(found, paths, "{:?}", form.problems(&value));
     }
 

@@ -53,7 +53,7 @@ fn words_that_only_look_like_names_survive() {
 
 #[test]
 fn configured_names_are_covered_too() {
-    check("gpt-5.2-codex, openai:gpt-5.2-codex@high", "[name-1], [name-2]");
+    check("gpt-5.2-codex, openai:gpt-5.2-codex@high", "[name-2], [name-1]");
     check("Nightjar or nightjar, not nightjars", "[name-1] or [name-2], not nightjars");
     check("corp/zebra-9 is zebra-9", "[name-1] is [name-2]");
     check("says My Model (2) here", "says [name-1] here");
