@@ -190,7 +190,8 @@ mod tests {
         check(json!({ "type": "demo:scout" }), Ok(("demo:scout", None)));
         check(json!({ "model": "m", "reasoning_effort": "high" }), Ok(("m@high", None)));
         check(json!({}), Err("agents.judge: it names no model, kind or name"));
-        for program in [json!({ "cli": "codex" }), json!({ "command": "./mine", "kind": "codex" })] {
+        for program in [json!({ "cli": "codex" }), json!({ "command": "./mine", "kind": "codex" })]
+        {
             check(
                 program,
                 Err("agents.judge.kind: 'codex' is a program; name an API model such as \
