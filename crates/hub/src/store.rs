@@ -161,6 +161,20 @@ impl Store {
         .await
     }
 
+    /// The values of a list, in order.
+    pub async fn list(&self, list: &str) -> Result<Vec<Value>> {
+        let name = list.to_string();
+        let rows = self.read(move |db| kv::list(db, &name)).await?;
+        rows.iter().map(|json| self.value(list, json)).collect()
+    }
+
+    /// Puts `value` at the end of a list, where it may stand already, and lets go of the first
+    /// beyond `max`.
+    pub async fn push(&self, list: &str, value: &Value, max: u32) -> Result<()> {
+        let (list, json) = (list.to_string(), value.to_string());
+        self.write(move |db| kv::push(db, &list, &json, max)).await
+    }
+
     fn value(&self, key: &str, json: &str) -> Result<Value> {
         serde_json::from_str(json)
             .map_err(|error| Fault::internal(format!("{}: '{key}': {error}", self.0.place)))

@@ -453,6 +453,27 @@ async fn small_things_are_kept_by_name() {
 }
 
 #[tokio::test]
+async fn a_list_keeps_its_last_and_none_twice() {
+    let (_folder, path) = place();
+    let (ours, theirs) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+    for name in ["l", "l.", "l0", "ll/1"] {
+        ours.set(name, &json!("no part of it")).await.unwrap();
+    }
+    for (at, value) in ["x", "y", "z", "x", "é", "z"].iter().enumerate() {
+        let store = if at % 2 == 0 { &ours } else { &theirs };
+        store.push("l", &json!(value), 3).await.unwrap();
+    }
+    assert_eq!(ours.list("l").await.unwrap(), [json!("x"), json!("é"), json!("z")]);
+    assert_eq!(theirs.list("none").await.unwrap(), [json!(null); 0]);
+    let pushes = (0..30).map(|at| {
+        let store = if at % 2 == 0 { &ours } else { &theirs };
+        async move { store.push("many", &json!(at), 20).await }
+    });
+    try_join_all(pushes).await.unwrap();
+    assert_eq!(ours.list("many").await.unwrap().len(), 20);
+}
+
+#[tokio::test]
 async fn turns_go_round_over_all_processes() {
     let (_folder, path) = place();
     let (ours, theirs) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());

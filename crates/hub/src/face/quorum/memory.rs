@@ -42,14 +42,13 @@ struct Kept {
 impl Memory {
     /// Reads what there is; on first use what Quorum left. What cannot be read counts as not there.
     pub async fn open(store: Store, home: &Path) -> Memory {
-        let (settings, history, validated) = (
+        let (settings, validated) = (
             old::take_over(&store, SETTINGS, home, "settings.json", None).await,
-            old::take_over(&store, HISTORY, home, "history.json", Some("history")).await,
             old::take_over(&store, VALIDATED, home, "validated_models.json", Some("models")).await,
         );
         let kept = Kept {
             settings: settings::sound(&settings),
-            history: inputs(&history),
+            history: history(&store, home).await,
             validated: texts(&validated),
             found: store.get(FOUND).await.ok().flatten().unwrap_or_default(),
         };
@@ -98,12 +97,8 @@ impl Memory {
         }
         let input = clipped(input.to_string());
         put_last(&mut self.kept().history, &input, HISTORY_MAX);
-        let added = move |before: Value| {
-            let mut history = inputs(&before);
-            put_last(&mut history, &input, HISTORY_MAX);
-            json!(history)
-        };
-        self.save(HISTORY, added).await;
+        // What cannot be written stays in memory, as in `save`.
+        let _ = self.store.push(HISTORY, &json!(input), HISTORY_MAX as u32).await;
     }
 
     /// Models that answered when tried.
@@ -176,10 +171,17 @@ fn texts(value: &Value) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(String::from).collect()
 }
 
-/// A history as it should be, out of whatever is there.
-fn inputs(value: &Value) -> Vec<String> {
+/// The history as it should be, out of whatever is there: what was taken over stays as it was, under
+/// the name of the list, and what was added since comes behind it.
+async fn history(store: &Store, home: &Path) -> Vec<String> {
+    let added = store.list(HISTORY).await.unwrap_or_default();
+    let taken = match added[..] {
+        [] => old::take_over(store, HISTORY, home, "history.json", Some("history")).await,
+        _ => store.get(HISTORY).await.ok().flatten().unwrap_or_default(),
+    };
+    let all = texts(&taken).into_iter().chain(texts(&Value::Array(added)));
     let mut history = Vec::new();
-    for input in texts(value).into_iter().filter(|input| !input.is_empty()) {
+    for input in all.filter(|input| !input.is_empty()) {
         put_last(&mut history, &clipped(input), HISTORY_MAX);
     }
     history
