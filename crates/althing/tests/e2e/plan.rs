@@ -8,7 +8,6 @@ use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const PLANNERS: &str = "openai:ada,openai:bob,openai:cyd";
 const JUDGE: &str = "openai:judy";
@@ -89,7 +88,7 @@ fn a_good_run_leaves_a_valid_plan_and_everything_it_came_from() {
     let home = Home::with(&upstream);
     let done = plan(&home, &["--planners", PLANNERS, "--judge", JUDGE]);
     done.ends(0).says("# Plan: Move the shop").says("## How it came about");
-    done.warns("ada: asked, attempt 1").warns("bob: ready").warns("the judge decides");
+    done.warns("Ada: asked, attempt 1").warns("Bob: ready").warns("the judge decides");
     assert_eq!(upstream.requests().len(), 4);
     let plan = final_plan(&home);
     assert_eq!(plan["metadata"]["used_plans"].as_array().unwrap().len(), 3);
@@ -103,7 +102,7 @@ fn a_good_run_leaves_a_valid_plan_and_everything_it_came_from() {
     names.iter().chain(&raw).for_each(|name| is_private(&folder.join(name)));
     let lines = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
     assert_eq!(lines, home.run(&["show", "last", "--json"]).out);
-    home.run(&["show", "last"]).ends(0).says("# Plan: Move the shop").says("ada: ready");
+    home.run(&["show", "last"]).ends(0).says("# Plan: Move the shop").says("Ada: ready");
     home.run(&["show", "last", "--quiet"]).ends(0).says("# Plan: Move the shop");
     home.run(&["export", "last"]).ends(0).says("# Plan: Move the shop").says("## Participants");
     home.run(&["export", "last", "--format", "html"]).ends(0).says("Move the shop");
@@ -156,7 +155,7 @@ fn who_refuses_or_has_a_wrong_key_is_told_and_the_good_plan_is_kept() {
     let home = Home::with(&upstream);
     let planners = "openai:refuse,openai:empty,openai:err-401,openai:ada";
     let done = plan(&home, &["--planners", planners, "--judge", JUDGE]);
-    done.ends(0).warns("refuse: failed").warns("asked again with less to read");
+    done.ends(0).warns("Refuse: failed").warns("asked again with less to read");
     assert_eq!((upstream.count("refuse"), upstream.count("empty")), (2, 2));
     assert_eq!(upstream.count("err-401"), 1, "a wrong key is not tried again");
     let warnings = final_plan(&home)["metadata"]["warnings"].to_string();
@@ -197,7 +196,7 @@ fn a_hung_planner_costs_its_time_and_not_the_run() {
     let upstream = council();
     let home = Home::with(&upstream);
     let args = ["--planners", "openai:hang,openai:ada", "--judge", JUDGE, "--timeout", "1"];
-    plan(&home, &args).ends(0).warns("hang: failed: no answer within 1 s");
+    plan(&home, &args).ends(0).warns("Hang: failed: no answer within 1 s");
     assert_eq!(upstream.count("hang"), 3);
 }
 
@@ -284,7 +283,7 @@ fn the_judge_is_one_who_wrote_no_plan_where_there_is_one() {
     let upstream = council();
     let home = Home::with(&upstream);
     let done = plan(&home, &["--planners", "openai:fake-large"]);
-    done.ends(0).warns("Judge: fake-small.");
+    done.ends(0).warns("Judge: Fake Small.");
     assert_eq!((upstream.count("fake-large"), upstream.count("fake-small")), (1, 1));
     let upstream = Upstream::start(Options::default().text(says).models(["only"]));
     let home = Home::with(&upstream);

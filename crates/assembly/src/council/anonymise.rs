@@ -145,8 +145,8 @@ impl Veil {
         });
         self.task = task;
         let names = std::mem::take(&mut self.names);
-        for name in names.patterns() {
-            text = self.replace(name, "name", &text, |it, _| names.is_literal(it));
+        for name in names.literals() {
+            text = self.literal(name, &text);
         }
         text = self.tokens(&names, &text);
         self.names = names;
@@ -175,6 +175,24 @@ impl Veil {
         pattern.replace_all(text, cover).into_owned()
     }
 
+    /// Covers a configured name wherever it is no part of a longer word, in any case.
+    fn literal(&mut self, name: &str, text: &str) -> String {
+        let (marks, folded) = (marks(text), text.to_ascii_lowercase());
+        let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+        for (at, _) in folded.match_indices(name) {
+            let end = at + name.len();
+            let is_whole = names::is_edge(text, name, at, end);
+            let in_mark = marks.iter().any(|mark| mark.contains(&at));
+            if at >= done && is_whole && !in_mark {
+                out.push_str(&text[done..at]);
+                out.push_str(&self.mark("name", &text[at..end]));
+                done = end;
+            }
+        }
+        out.push_str(&text[done..]);
+        out
+    }
+
     /// Names as single words, with what follows them: `google maps` is no maker.
     fn tokens(&mut self, names: &Names, text: &str) -> String {
         let marks = marks(text);
@@ -201,6 +219,15 @@ impl Veil {
         self.covered.push(Redaction { mark: mark.clone(), text: text.to_string() });
         mark
     }
+}
+
+/// Prepares the patterns, which takes a moment that nobody should wait for.
+pub(super) fn prepare() {
+    for all in [&TRACES[..], &IDS[..], &PATHS[..]] {
+        all.iter().for_each(|it| drop(it.is_match("")));
+    }
+    let others = [&*PROMPTS, &*MARKS, &*names::TOKEN];
+    others.iter().for_each(|it| drop(it.is_match("")));
 }
 
 /// Puts back what was covered.

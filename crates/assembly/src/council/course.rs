@@ -13,7 +13,7 @@ use super::{JUDGE, PLANNER, Terms, judge, prompt, score};
 use crate::event::{Judgement, Labelled, Scored, Sealed, Settled, What};
 use crate::floor::{Floor, Seat};
 use althing_stdx::{Fault, Kind, Result};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -118,7 +118,8 @@ impl Council<'_> {
         let count = watch::Sender::new(stored);
         let asked = planners.iter().map(|seat| self.draft(seat, is_full, &enough, &count));
         // Everyone finishes before an error ends the run: what is paid for is kept.
-        let asked: Result<Vec<Asked<Value>>> = join_all(asked).await.into_iter().collect();
+        let (asked, ()) = join(join_all(asked), prepare()).await;
+        let asked: Result<Vec<Asked<Value>>> = asked.into_iter().collect();
         let mut drafts = Vec::new();
         let (mut lost, mut late, mut out_of_time) = (Vec::new(), Vec::new(), false);
         for (seat, asked) in planners.iter().zip(asked?) {
@@ -397,6 +398,12 @@ impl Council<'_> {
         let markdown = markdown(&self.task.task, &whole, &places, is_demo);
         self.floor.append(What::PlanSettled(Box::new(Settled { plan, markdown }))).await
     }
+}
+
+/// While the planners think, what sealing needs is made ready.
+async fn prepare() {
+    tokio::task::yield_now().await;
+    super::anonymise::prepare();
 }
 
 fn scored(entry: &Entry, score: f64, rationale: &str) -> Scored {
