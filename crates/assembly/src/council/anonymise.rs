@@ -223,11 +223,12 @@ impl Veil {
 
 /// Prepares the patterns, which takes a moment that nobody should wait for.
 pub(super) fn prepare() {
-    for all in [&TRACES[..], &IDS[..], &PATHS[..]] {
-        all.iter().for_each(|it| drop(it.is_match("")));
-    }
-    let others = [&*PROMPTS, &*MARKS, &*names::TOKEN];
-    others.iter().for_each(|it| drop(it.is_match("")));
+    LazyLock::force(&TRACES);
+    LazyLock::force(&IDS);
+    LazyLock::force(&PATHS);
+    LazyLock::force(&PROMPTS);
+    LazyLock::force(&MARKS);
+    LazyLock::force(&names::TOKEN);
 }
 
 /// Puts back what was covered.
