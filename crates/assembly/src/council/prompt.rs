@@ -212,7 +212,7 @@ mod tests {
     fn task() -> Task {
         super::super::task::read(&json!({
             "task": "Move the shop", "constraints": ["no downtime"],
-            "repo_context": { "root": "/home/ada/shop", "paths": ["src/db.rs"], "notes": "careful" }
+            "repo_context": { "root": "/srv/ada/shop", "paths": ["src/db.rs"], "notes": "careful" }
         }))
         .unwrap()
     }
@@ -235,7 +235,7 @@ mod tests {
         let always = ["Task: Move the shop", "- no downtime", "council_plan", "Be bold.", "Dutch"];
         let more = ["fn db() {}", "Not shown: src/big.rs", "Notes: careful", "Repository: shop"];
         let whole = [&always[..], &more[..]].concat();
-        check(&text(How::Plain), &whole, &["/home/ada", "could not be used"]);
+        check(&text(How::Plain), &whole, &["/srv/ada", "could not be used"]);
         let problems = vec![Problem::new("$.phases", "[] has less than 1 item")];
         let says = [&whole[..], &["- $.phases: [] has less than 1 item", "JSON only"]].concat();
         check(&text(How::Stricter(problems)), &says, &[]);

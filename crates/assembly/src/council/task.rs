@@ -133,7 +133,7 @@ mod tests {
     fn a_whole_task_is_read() {
         let task = read(&json!({
             "task": "Move", "constraints": ["no downtime"],
-            "repo_context": { "root": "/home/ada/shop", "paths": ["src/db.rs"], "notes": "Rust" },
+            "repo_context": { "root": "/srv/ada/shop", "paths": ["src/db.rs"], "notes": "Rust" },
             "preferences": { "max_plans": 2, "time_budget_sec": 60.0, "random_seed": 7 },
             "agents": { "planners": [{ "type": "codex", "model": "gpt-5.1" }], "judge": {} }
         }));
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(task.preferences.time_budget_sec, Some(60));
         let brief = task.brief(false);
         assert!(brief.contains("Repository: shop") && brief.contains("- src/db.rs"), "{brief}");
-        assert!(!brief.contains("/home/ada"), "{brief}");
+        assert!(!brief.contains("/srv/ada"), "{brief}");
         assert_eq!(task.brief(true), "Task: Move\n\nConstraints:\n- no downtime\n");
         assert_eq!(Form::TaskSpec.problems(&task.for_judge()), []);
         assert!(task.for_judge().get("agents").is_none());

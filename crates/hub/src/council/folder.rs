@@ -101,14 +101,9 @@ fn pretty(value: &Value) -> String {
 /// Writes beside the target and moves it there, so that no half file is ever seen.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let mut part = path.as_os_str().to_os_string();
-    part.push(format!(".{}.part", std::process::id()));
-    let open = || OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&part);
-    let file = open().or_else(|e| match e.kind() {
-        // Left by a process that had our number and was killed.
-        io::ErrorKind::AlreadyExists => fs::remove_file(&part).and_then(|()| open()),
-        _ => Err(e),
-    });
-    let mut file = file?;
+    // Nobody else's: another process may be writing the same folder.
+    part.push(format!(".{:08x}.part", fastrand::u32(..)));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&part)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.and_then(|()| fs::rename(&part, path)).inspect_err(|_| {
         // Best effort: the error that matters is the one given back.
