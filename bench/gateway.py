@@ -4,8 +4,9 @@
     python3 bench/gateway.py [--seconds N] [--without litellm,portkey]
 
 All in one run, on loopback, with the testkit's upstream behind every one of them. LiteLLM is installed from
-PyPI into target/peers/litellm (as the tests do), Portkey from npm into target/peers/portkey-bench on first use.
-What counts are the ratios; absolute times mean little on a shared machine.
+PyPI into target/peers/litellm (as the tests do), Portkey from npm into target/peers/portkey-bench on first use;
+CARGO_TARGET_DIR and ALTHING_PEERS_DIR name other places. What counts are the ratios; absolute times mean little
+on a shared machine.
 """
 
 import argparse
@@ -19,10 +20,20 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BIN = ROOT / "target/release"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BIN = TARGET / "release"
+PEERS = Path(os.environ.get("ALTHING_PEERS_DIR", TARGET / "peers"))
 KEY = "sk-bench-0123456789abcdef"
-START_SECONDS_MAX = 120
+START_SECONDS_MAX = 300
+# Portkey changes the headers of what it fetched, which Node refuses under hono's Response; a copy may be changed.
+PORTKEY_SHIM = """const { fetch, Response } = globalThis;
+globalThis.fetch = async (...all) => { const answer = await fetch(...all); return new Response(answer.body, answer); };
+"""
 BODY = {"model": "MODEL", "messages": [{"role": "user", "content": "Say something about the weather in one line."}]}
+
+
+class NoAnswer(Exception):
+    """A gateway that does not start is left out, and it is said why."""
 
 
 def free_port():
@@ -47,7 +58,7 @@ class Gateway:
         before = self.cpu()
         report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         if report["failed"]:
-            raise SystemExit(f"{self.name}: {report['failed']} of {report['requests']} failed")
+            raise NoAnswer(f"{self.name}: {report['failed']} of {report['requests']} failed")
         report["cpu_us"] = (self.cpu() - before) * 1e6 / max(report["requests"], 1)
         return report
 
@@ -123,7 +134,7 @@ def start(name, argv, env, folder, url, model, headers):
         except OSError:
             time.sleep(0.002 if time.perf_counter() - began < 2 else 0.1)
     gateway.stop()
-    raise SystemExit(f"{name} did not answer; see its log:\n{(Path(folder) / f'{name}.log').read_text()[-2000:]}")
+    raise NoAnswer(f"{name} did not answer; its log ends:\n{(Path(folder) / f'{name}.log').read_text()[-2000:]}")
 
 
 def althing(folder, upstream):
@@ -143,9 +154,9 @@ def althing(folder, upstream):
 
 
 def litellm(folder, upstream):
-    program = ROOT / "target/peers/litellm/bin/litellm"
+    program = PEERS / "litellm/bin/litellm"
     if not program.is_file():
-        raise SystemExit("no LiteLLM; `cargo xtask peers` installs it, or say --without litellm")
+        raise NoAnswer("no LiteLLM; `cargo xtask peers` installs it")
     config = Path(folder) / "litellm.yaml"
     config.write_text(
         "model_list:\n  - model_name: fake-large\n    litellm_params:\n"
@@ -160,21 +171,22 @@ def litellm(folder, upstream):
 
 
 def portkey(folder, upstream):
-    home = ROOT / "target/peers/portkey-bench"
+    home = PEERS / "portkey-bench"
     server = home / "node_modules/@portkey-ai/gateway/build/start-server.js"
     if not server.is_file():
         home.mkdir(parents=True, exist_ok=True)
         install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", home, "@portkey-ai/gateway@1.15.2"]
         subprocess.run(install, check=True)
+    shim = Path(folder) / "portkey-shim.mjs"
+    shim.write_text(PORTKEY_SHIM)
     port = free_port()
-    argv = ["node", server, "--headless", f"--port={port}"]
+    argv = ["node", "--import", shim, server, "--headless", f"--port={port}"]
     headers = [
         f"authorization:Bearer {KEY}",
         "x-portkey-provider:openai",
         f"x-portkey-custom-host:{upstream}/v1",
     ]
-    return start("Portkey", argv, {**os.environ, "TRUSTED_CUSTOM_HOSTS": "127.0.0.1,localhost"}, folder,
-                 f"http://127.0.0.1:{port}/v1", "fake-large", headers)
+    return start("Portkey", argv, dict(os.environ), folder, f"http://127.0.0.1:{port}/v1", "fake-large", headers)
 
 
 def measure(gateway, seconds):
@@ -195,7 +207,7 @@ def measure(gateway, seconds):
 
 
 def paced(gateway, seconds):
-    """With 10 ms between tokens: the first token and the longest gap."""
+    """With 10 ms between tokens: the first word and the longest gap."""
     report = gateway.load(1, seconds, stream=True, max_tokens=30)
     return report["first_p50_us"] / 1e3, report["gap_p50_us"] / 1e3
 
@@ -208,11 +220,15 @@ def run_all(folder, upstream, wanted, work):
     yield work(gateway)
     gateway.stop()
     for name in wanted:
-        gateway = makers[name](folder, upstream)
+        gateway = None
         try:
+            gateway = makers[name](folder, upstream)
             yield work(gateway)
+        except NoAnswer as why:
+            print(f"left out: {why}")
         finally:
-            gateway.stop()
+            if gateway:
+                gateway.stop()
 
 
 def main():
@@ -232,6 +248,7 @@ def main():
 
 
 def report(rows, first):
+    rows = [(name, row) for name, row in rows if name in first]
     direct, bare = rows[0][1], rows[1][1]
     print("requests per second, in brackets the ratio to direct access; p50 and p99 at one connection")
     print(f"{'':<11}|{'c=1':>15} |{'c=16':>16} |{'c=64':>16} | added p50 us | added p99 us | cpu us/request")
@@ -240,12 +257,12 @@ def report(rows, first):
         added = (row["p50"] - direct["p50"], row["p99"] - direct["p99"])
         print(f"{name:<11}|{cells[0]} | {cells[1]} | {cells[2]} | {added[0]:12.0f} | {added[1]:12.0f} | {row['cpu']:8.0f}")
     print("\nstreams of 1000 chunks, chunks per second (ratio to direct); 10 ms per token; memory; start to first answer")
-    print(f"{'':<11}|{'c=1':>16} |{'c=16':>16} | first token ms | longest gap ms | idle MB | peak MB | start ms")
+    print(f"{'':<11}|{'c=1':>16} |{'c=16':>16} | first word ms | longest gap ms | idle MB | peak MB | start ms")
     for name, row in rows:
         cells = [f"{row[c]:8.0f} ({row[c] / direct[c]:5.3f})" for c in ["s1", "s16"]]
         start_ms = f"{row['start_ms']:8.0f}" if row["start_ms"] else "       -"
         print(
-            f"{name:<11}| {cells[0]} | {cells[1]} | {first[name][0]:14.1f} | {first[name][1]:14.1f} "
+            f"{name:<11}| {cells[0]} | {cells[1]} | {first[name][0]:13.1f} | {first[name][1]:14.1f} "
             f"| {row['idle_mb']:7.1f} | {row['peak_mb']:7.1f} | {start_ms}"
         )
     ours = dict(rows).get("althing")

@@ -42,6 +42,20 @@ Examples:
   althing routes set default alias:fast anthropic:claude-sonnet-4-5
   althing routes set fast                                      # deletes it";
 
+const WORKERS_HELP: &str = "\
+A worker is declared in the configuration file, with paths relative to that file's folder:
+  [workers.calc]
+  run = \"python calc.py\"       # words, no shell; or service = \"math-service\" for one that runs
+Its functions are offered to the models of every discussion, each call is in the run's log, and
+`althing mcp` offers them to other programs.
+
+Examples:
+  althing workers new --language python calc
+  althing workers list
+  althing workers call calc add 1 2
+  althing workers call calc mean '[1, 2, 3]'
+  althing workers logs calc";
+
 const SERVE_HELP: &str = "\
 Programs find it on the session bus as org.althing.Capability1, and over HTTP with the token that
 `althing token` prints:
@@ -85,6 +99,9 @@ pub enum Command {
     /// Give models names of your own, with fallbacks
     #[command(subcommand, visible_alias = "route")]
     Routes(Routes),
+    /// Functions in other languages that models can call
+    #[command(subcommand, visible_alias = "worker", after_help = WORKERS_HELP)]
+    Workers(Workers),
     /// Serve every program on this machine: D-Bus and HTTP, until Ctrl-C
     #[command(after_help = SERVE_HELP)]
     Serve(Serve),
@@ -145,6 +162,9 @@ pub struct Ask {
     /// printed as JSON lines; nothing is executed
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub tools: Option<PathBuf>,
+    /// Offer the models no functions of workers
+    #[arg(long)]
+    pub no_workers: bool,
     /// Ask the providers for whole answers instead of streams
     #[arg(long)]
     pub no_stream: bool,
@@ -374,6 +394,54 @@ pub enum Routes {
     Test { alias: String },
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Workers {
+    /// List the workers and their functions as models see them; starts those that are not running
+    List {
+        /// Print JSON lines, one per function
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call a function and print what it gives
+    #[command(after_help = WORKERS_HELP)]
+    Call {
+        /// A worker of the configuration, or a service that runs
+        service: String,
+        function: String,
+        /// Its arguments in order: JSON where they are, else text
+        #[arg(value_name = "ARGS", allow_hyphen_values = true)]
+        arguments: Vec<String>,
+        /// Give up after so long: 5s, 2m [default: the worker's own]
+        #[arg(long, value_parser = short_span)]
+        timeout: Option<std::time::Duration>,
+    },
+    /// Show what workers printed
+    Logs {
+        /// Only this one
+        worker: Option<String>,
+        /// How many lines of each
+        #[arg(long, short = 'n', default_value_t = 100, value_name = "N")]
+        lines: usize,
+    },
+    /// Write a worker to begin with into the current folder
+    #[command(after_help = WORKERS_HELP)]
+    New {
+        #[arg(long, short, value_enum)]
+        language: Language,
+        /// What to call it
+        #[arg(default_value = "calc")]
+        name: String,
+    },
+}
+
+/// What a worker can be written in, as far as we begin it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    Python,
+    #[value(alias = "javascript")]
+    Js,
+}
+
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Where to listen for HTTP; loopback only [default: 127.0.0.1:11535]
@@ -442,6 +510,19 @@ fn method_names() -> clap::builder::PossibleValuesParser {
 
 /// `90s`, `30m`, `1h`, `7d`.
 fn span(text: &str) -> Result<std::time::Duration, String> {
+    let span = seconds(text)?;
+    let is_fit = (60..=SPAN_MAX).contains(&span);
+    is_fit.then(|| std::time::Duration::from_secs(span)).ok_or("must be 1m to 35d".into())
+}
+
+/// The same, for what is soon over.
+fn short_span(text: &str) -> Result<std::time::Duration, String> {
+    let span = seconds(text)?;
+    let is_fit = (1..=3600).contains(&span);
+    is_fit.then(|| std::time::Duration::from_secs(span)).ok_or("must be 1s to 1h".into())
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || "want a number and s, m, h or d, like 30m".to_string();
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
     let seconds = match unit {
@@ -452,8 +533,7 @@ fn span(text: &str) -> Result<std::time::Duration, String> {
         _ => return Err(wrong()),
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
-    let seconds = number.checked_mul(seconds).filter(|it| (60..=SPAN_MAX).contains(it));
-    seconds.map(std::time::Duration::from_secs).ok_or("must be 1m to 35d".into())
+    number.checked_mul(seconds).ok_or_else(wrong)
 }
 
 /// As long as minutes are kept apart, in seconds.

@@ -13,6 +13,7 @@ mod providers;
 mod reach;
 mod routes;
 mod serve;
+mod workers;
 
 use crate::args::{Cli, Command};
 use crate::terminal::{Screen, WARN, paragraph};
@@ -62,6 +63,7 @@ async fn others(command: Command) -> Result<()> {
         Command::Models(args) => models::models(args).await,
         Command::Providers(action) => providers::providers(action).await,
         Command::Routes(action) => routes::routes(action).await,
+        Command::Workers(action) => workers::workers(action).await,
         Command::Serve(args) => serve::serve(args).await,
         Command::Mcp => serve::mcp().await,
         Command::Metrics(args) => metrics::metrics(args).await,

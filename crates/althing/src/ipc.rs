@@ -60,9 +60,10 @@ fn serve() -> Result<()> {
         let store = open(&config)?;
         let secrets = Secrets::open(&config.data_dir, &world);
         let library = Library::new(world.clone(), config, store, secrets);
-        let runs = Runs { library, metrics: None, pace: Pace { word_ms: 0 } };
+        let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
         let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
         quorum::serve(runs, world.home, reader, writer, stops.next()).await;
+        library.workers().close().await;
         Ok(())
     });
     // A read of standard input cannot be cancelled and must not keep us alive.

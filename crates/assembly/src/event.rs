@@ -3,7 +3,7 @@
 
 use crate::council::Terms;
 use crate::council::anonymise::Redaction;
-use althing_chat::{Retry, Stop, Tool, ToolCall, Usage};
+use althing_chat::{Called, Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -122,6 +122,9 @@ pub struct Opening {
     /// Functions a single model may ask for; nothing is called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
+    /// Names of functions that are called for every model that asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<String>,
     /// Whether providers are asked to stream.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub stream: bool,
@@ -205,6 +208,10 @@ pub enum Note {
     Queued,
     Started,
     Retrying(Retry),
+    /// A function is being called for the model, which goes on when it has the result.
+    Calling(ToolCall),
+    /// It was called, and this came of it.
+    Called(Called),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -300,11 +300,12 @@ impl Floor {
             return Ok(Attempt { turn, rank: self.past.rank(turn), outcome });
         }
         let (tools, stream) = (self.opening.tools.clone(), self.opening.stream);
-        let ask = Ask { tools, stream, ..cue.prompt.ask() };
-        let reserved = self.reserve(seat, &ask)?;
+        let made = self.past.calls(place).to_vec();
+        let ask = Ask { tools, stream, made, ..cue.prompt.ask() };
+        let mut reserved = self.reserve(seat, ask.chars())?;
         let by = self.number(seat, place, cue, parallel);
         self.append(What::TurnStarted(by.clone())).await?;
-        let heard = listen::listen(self, seat, &by, ask.clone()).await;
+        let heard = listen::listen(self, seat, &by, ask.clone(), &mut reserved).await;
         self.state().reserved -= reserved;
         let outcome = self.outcome(seat, &ask, cue, heard?);
         self.state().settle(seat.index, &outcome);
@@ -348,10 +349,11 @@ impl Floor {
         said
     }
 
-    /// Sets money aside for a call before it is made; a call that may break the limit is not made.
-    fn reserve(&self, seat: &Seat, ask: &Ask) -> Result<f64> {
+    /// Sets money aside for a call with a prompt of so many characters before it is made; a call
+    /// that may break the limit is not made.
+    fn reserve(&self, seat: &Seat, chars: usize) -> Result<f64> {
         let Some(price) = &seat.price else { return Ok(0.0) };
-        let expected = price(&Usage::guess(ask.chars(), None));
+        let expected = price(&Usage::guess(chars, None));
         let mut state = self.state();
         if let Some(max) = self.opening.max_cost_usd {
             let spent = state.totals.cost_usd + state.reserved;

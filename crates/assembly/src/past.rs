@@ -1,7 +1,8 @@
 //! The part of a run that has already happened, read back from its log: what must not be asked or
 //! told again.
 
-use crate::event::{Checked, Event, Outcome, Sealed, Speech, Turn, What};
+use crate::event::{Checked, Event, Note, Outcome, Sealed, Speech, Turn, What};
+use althing_chat::Called;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A turn's place in the method's own course: the same in every replay, whatever its number.
@@ -22,6 +23,8 @@ impl From<&Turn> for Place {
 #[derive(Debug, Default)]
 pub struct Past {
     turns: HashMap<Place, (Turn, Outcome)>,
+    /// Calls made for turns that will be asked again.
+    calls: HashMap<Place, Vec<Called>>,
     pub(crate) phases_started: HashSet<u32>,
     pub(crate) phases_ended: HashSet<u32>,
     pub(crate) pauses_ended: HashSet<u32>,
@@ -93,6 +96,11 @@ impl Past {
         said.collect()
     }
 
+    /// Calls that were made for the turn at `place`, which is asked again: these are not made again.
+    pub(crate) fn calls(&self, place: Place) -> &[Called] {
+        self.calls.get(&place).map(Vec::as_slice).unwrap_or_default()
+    }
+
     fn take(&mut self, what: &What, retry_failed: bool) {
         match what {
             What::PhaseStarted { phase, .. } => drop(self.phases_started.insert(*phase)),
@@ -109,6 +117,7 @@ impl Past {
                 if retry_failed && !self.is_council && matches!(outcome, Outcome::Failed(_)) {
                     self.turns.remove(&Place::from(by));
                 } else {
+                    self.calls.remove(&Place::from(by));
                     self.turns.insert(Place::from(by), (by.clone(), outcome.clone()));
                 }
             }
@@ -119,6 +128,12 @@ impl Past {
             What::PlanSettled(_) => self.is_settled = true,
             What::Warned { code, message } => {
                 self.warned.insert((code.clone(), message.clone()));
+            }
+            // One that was kept is known from when it was made.
+            What::TurnNoted { turn, note: Note::Called(called) } if !called.kept => {
+                if let Some(turn) = self.open.get(turn) {
+                    self.calls.entry(Place::from(turn)).or_default().push(called.clone());
+                }
             }
             What::RunResumed { .. }
             | What::PauseStarted { .. }

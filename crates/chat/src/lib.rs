@@ -32,8 +32,41 @@ pub struct Ask {
     /// How hard to think, as the provider names it (`low`, `medium`, `high`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// Which tool has to be called; none: the model decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Texts that end the answer where the model comes to one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// What the answer has to be; none: text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
     /// Whether the provider is asked to stream. The answer is a stream of deltas either way.
     pub stream: bool,
+    /// Calls that were made for this answer before it broke off; whoever makes calls does not make
+    /// these again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<Called>,
+}
+
+/// A tool call that the answer must have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    Any,
+    /// Of the tool with this name.
+    Named(String),
+}
+
+/// JSON as an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Any object.
+    Json,
+    /// What a JSON Schema allows; the name tells the model what it is. `strict`: nothing else can
+    /// come, at the price of a simpler schema.
+    Schema { name: String, schema: Value, strict: bool },
 }
 
 impl Ask {
@@ -50,7 +83,11 @@ impl Ask {
             max_tokens: None,
             temperature: None,
             effort: None,
+            tool_choice: None,
+            stop: vec![],
+            format: None,
             stream: true,
+            made: vec![],
         }
     }
 
@@ -125,6 +162,25 @@ pub struct ToolCall {
     pub name: String,
     /// JSON text, as the model wrote it; `{}` where it wrote nothing.
     pub arguments: String,
+    /// What the provider wants to see again beside the call, as it came: the signature of the
+    /// thought that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+/// A call that was made for a model, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    pub call: ToolCall,
+    /// What the model was told.
+    pub result: String,
+    /// The result is why there is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    pub took_ms: u64,
+    /// It was made before the run stopped, and not again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// A piece of an answer.
@@ -142,6 +198,11 @@ pub enum Delta {
     Text(String),
     /// A whole call: streamed fragments are joined before this.
     ToolCall(ToolCall),
+    /// A call is being made for the model, which goes on when it has the result. No part of the
+    /// answer.
+    Calling(ToolCall),
+    /// It was made.
+    Called(Called),
     /// Tokens so far. Later reports replace earlier ones.
     Usage(Usage),
     /// The end, and why.
@@ -209,6 +270,20 @@ impl Usage {
         self.cached = later.cached.or(self.cached);
         self.reasoning = later.reasoning.or(self.reasoning);
     }
+
+    /// What two calls used together, as far as it is known.
+    pub fn plus(self, other: Usage) -> Usage {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (one, other) => one.or(other),
+        };
+        Usage {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached: sum(self.cached, other.cached),
+            reasoning: sum(self.reasoning, other.reasoning),
+        }
+    }
 }
 
 /// A whole answer.
@@ -231,6 +306,7 @@ impl Answer {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.stop = Some(stop),
             Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
 

@@ -5,6 +5,7 @@ use crate::Endpoint;
 use crate::dialect::Listed;
 use crate::exchange::{Declined, accept, outgoing};
 use crate::http::{Http, Incoming};
+use althing_chat::{Ask, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Kind, Result};
 use bytes::Bytes;
@@ -19,6 +20,11 @@ pub trait Access: Send + Sync + Debug {
     /// What to call with. `refused` is a grant that the provider just turned down: a new one is
     /// wanted then, once.
     fn grant<'a>(&'a self, refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>>;
+
+    /// What `model` says, where it is asked in another way than over HTTP; none: over HTTP.
+    fn speak(&self, _model: &str, _ask: &Ask) -> Option<Speaking> {
+        None
+    }
 
     /// The models, where they are known without asking the endpoint; none: it has to be asked.
     fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {

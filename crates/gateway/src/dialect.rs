@@ -30,8 +30,9 @@ pub static ALL: [&Dialect; 4] =
 /// One wire language, shared by every provider that speaks it.
 pub struct Dialect {
     pub name: &'static str,
-    /// The request for `ask` to `model`.
-    pub write: fn(model: &str, ask: &Ask) -> Request,
+    /// The request for `ask` to `model`. What this language has no words for is an error that names
+    /// the field.
+    pub write: fn(model: &str, ask: &Ask) -> Result<Request>,
     /// A reader for the body of a success; `stream` is what the request asked for. A whole JSON
     /// body where a stream was asked for is understood too.
     pub reader: fn(stream: bool) -> Box<dyn Reader>,

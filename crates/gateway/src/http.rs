@@ -2,6 +2,7 @@
 //! nothing of models; redirects are handed back as they came.
 
 mod connect;
+mod driven;
 #[cfg(test)]
 mod tests;
 
@@ -10,12 +11,13 @@ pub(crate) use self::connect::{is_loopback, unix_url};
 use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause, unix_path};
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
+use driven::Driver;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use http_body_util::{BodyExt, Full};
 use hyper::header::{HeaderMap, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
 use hyper::{Method, Request, Uri};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::RootCertStore;
 use std::error::Error;
@@ -38,7 +40,10 @@ pub(crate) type Body = BoxStream<'static, Result<Bytes>>;
 /// The pooled client; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Http {
+    /// For TLS and proxies: those may speak HTTP/2, which many calls share.
     client: Client<Connector, Full<Bytes>>,
+    /// For the rest.
+    driver: Driver,
     proxies: Arc<Matcher>,
 }
 
@@ -76,42 +81,43 @@ impl Http {
             .http2_adaptive_window(true)
             .http2_keep_alive_interval(PING_EVERY)
             .http2_keep_alive_timeout(PING_WAIT)
-            .build(connector);
-        Http { client, proxies }
+            .build(connector.clone());
+        Http { client, driver: Driver::new(connector), proxies }
     }
 
     /// Sends a request and waits for the head of the answer. The only deadline here is that of the
     /// connection; the caller bounds the rest.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Incoming> {
-        let at = origin(&outgoing.url);
-        let request = self.request(outgoing);
-        let answer = self.client.request(request).await.map_err(|error| broken(&at, &error))?;
+        let to = outgoing.url.clone();
+        let proxy = proxy_for(&self.proxies, &to);
+        let request = request(outgoing, proxy.as_ref());
+        if proxy.is_none() && to.scheme_str() == Some("http") {
+            let (head, body) = self.driver.send(request).await?.into_parts();
+            let (status, headers) = (head.status.as_u16(), head.headers);
+            return Ok(Incoming { status, headers, body: body.boxed() });
+        }
+        let answer = self.client.request(request).await.map_err(|error| broken(&to, &error))?;
         let (head, body) = answer.into_parts();
-        let body = body.into_data_stream().map_err(move |error| broken(&at, &error)).boxed();
+        let body = body.into_data_stream().map_err(move |error| broken(&to, &error)).boxed();
         Ok(Incoming { status: head.status.as_u16(), headers: head.headers, body })
     }
+}
 
-    fn request(&self, outgoing: Outgoing) -> Request<Full<Bytes>> {
-        let Outgoing { method, url, mut headers, body } = outgoing;
-        let agent = HeaderValue::from_static(concat!("althing/", env!("CARGO_PKG_VERSION")));
-        headers.insert(USER_AGENT, agent);
-        if let Some(auth) = self.proxy_auth(&url) {
-            headers.insert(PROXY_AUTHORIZATION, auth);
-        }
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = url;
-        *request.headers_mut() = headers;
-        request
+fn request(outgoing: Outgoing, proxy: Option<&Intercept>) -> Request<Full<Bytes>> {
+    let Outgoing { method, url, mut headers, body } = outgoing;
+    let agent = HeaderValue::from_static(concat!("althing/", env!("CARGO_PKG_VERSION")));
+    headers.insert(USER_AGENT, agent);
+    // A proxy reads plain HTTP itself, so its password travels with the request; for https it goes
+    // into CONNECT and never reaches the server.
+    let plain = url.scheme_str() == Some("http");
+    if let Some(auth) = proxy.filter(|_| plain).and_then(Intercept::basic_auth) {
+        headers.insert(PROXY_AUTHORIZATION, auth.clone());
     }
-
-    /// A proxy reads plain HTTP itself, so its password travels with the request; for https it
-    /// goes into CONNECT and never reaches the server.
-    fn proxy_auth(&self, url: &Uri) -> Option<HeaderValue> {
-        let plain = url.scheme_str() == Some("http");
-        let proxy = proxy_for(&self.proxies, url).filter(|_| plain)?;
-        proxy.basic_auth().cloned()
-    }
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = url;
+    *request.headers_mut() = headers;
+    request
 }
 
 /// `scheme://host:port` of an address, or its socket: what may be shown of it.
@@ -124,10 +130,10 @@ pub(crate) fn origin(uri: &Uri) -> String {
 }
 
 /// The connector's own words where it failed, else what the broken connection said.
-fn broken(at: &str, error: &(dyn Error + 'static)) -> Fault {
+fn broken(to: &Uri, error: &(dyn Error + 'static)) -> Fault {
     if let Some(fault) = causes(error).find_map(|cause| cause.downcast_ref::<Fault>()) {
         return fault.clone();
     }
-    let text = format!("the connection to {at} broke: {}", root_cause(error));
+    let text = format!("the connection to {} broke: {}", origin(to), root_cause(error));
     Fault::new(Kind::Network, text).source(chain(error))
 }

@@ -23,7 +23,7 @@ pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use price::{Price, Prices};
-pub use providers::{LOCAL_FILE, PROVIDERS, Provider, family, is_chat_model, provider};
+pub use providers::{LOCAL_FILE, PROVIDERS, Provider, WORKER, family, is_chat_model, provider};
 pub use route::{Routed, Target};
 
 use althing_chat::{Ask, Delta, Model, Speaking};
@@ -175,6 +175,10 @@ impl Model for HttpModel {
     }
 
     fn speak(&self, mut ask: Ask) -> Speaking {
+        let access = self.endpoint.access.as_ref();
+        if let Some(speaking) = access.and_then(|access| access.speak(&self.name, &ask)) {
+            return speaking;
+        }
         ask.effort = ask.effort.or_else(|| self.effort.clone());
         match self.attempt(&ask) {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
@@ -210,7 +214,7 @@ impl HttpModel {
     /// The request, written once and sent as often as needed.
     fn attempt(&self, ask: &Ask) -> Result<Attempt> {
         let dialect = self.endpoint.provider.dialect;
-        let request = (dialect.write)(&self.name, ask);
+        let request = (dialect.write)(&self.name, ask)?;
         let body = Bytes::from(serde_json::to_vec(&request.body).map_err(Fault::internal)?);
         let request =
             access::Wanted { path: request.path, headers: request.headers, body: Some(body) };

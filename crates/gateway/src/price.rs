@@ -70,6 +70,10 @@ impl Prices {
 
     /// An own price holds for dated versions too, as the table's do; the whole name wins.
     fn set_for(&self, place: &str, model: &str) -> Option<Price> {
+        // Most people set none, and this is asked at every request.
+        if self.own.is_empty() {
+            return None;
+        }
         let (bare, _) = crate::split_effort(model);
         let name = spelling(bare);
         let here = || self.own.iter().filter(|own| own.place == place);
@@ -105,9 +109,12 @@ pub fn price(provider: &str, model: &str) -> Option<Price> {
 
 /// Whether `name` is `base` itself or a dated or preview version of it, not another variant.
 fn is_version_of(name: &str, base: &str) -> bool {
-    let Some(rest) = name.strip_prefix(&base.replace('.', "-")) else { return false };
+    let Some((start, rest)) = name.split_at_checked(base.len()) else { return false };
+    let is_same = |(byte, base): (u8, u8)| byte == if base == b'.' { b'-' } else { base };
     let mut words = rest.split('-');
-    words.next() == Some("") && words.all(is_version)
+    start.bytes().zip(base.bytes()).all(is_same)
+        && words.next() == Some("")
+        && words.all(is_version)
 }
 
 /// `latest`, `preview`, or part of a date; a single digit would be the next model's number.

@@ -200,6 +200,11 @@ pub static PROVIDERS: &[Provider] = &[
 pub static LOCAL_FILE: Provider =
     Provider { name: "local", title: "Local model", env_prefix: "LOCAL", ..LOCAL };
 
+/// What functions in other languages are like that are models. No dialect is spoken with them, and
+/// nobody knows their price.
+pub static WORKER: Provider =
+    Provider { name: "worker", title: "Worker", env_prefix: "WORKER", parallel: PARALLEL, ..LOCAL };
+
 /// The row called `name`.
 pub fn provider(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)

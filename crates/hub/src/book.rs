@@ -17,6 +17,7 @@ use crate::discover::{Found, FoundProvider, State};
 use crate::service::words::RouteTarget;
 use crate::store::{Shelf, Stored, StoredModel};
 use althing_gateway::{Endpoint, split_effort};
+use routes::Known;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub struct Book {
     disabled: BTreeMap<String, HashSet<String>>,
     found: Found,
     writes: i64,
+    /// What was already looked up; every request asks.
+    known: Known,
 }
 
 /// A provider that was added.
@@ -72,6 +75,7 @@ impl Book {
             models: shelf.models,
             found: Found::default(),
             writes: shelf.writes,
+            known: Known::default(),
         };
         let known = book.config.endpoints.iter().map(|it| book.remembered(it)).collect();
         book.found = Found { providers: known };

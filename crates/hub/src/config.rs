@@ -17,9 +17,11 @@ mod source;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod words;
+mod workers;
 mod world;
 
-pub use agents::{AGENTS, agents_on_path};
+pub use agents::{AGENTS, AgentConfig, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
@@ -28,6 +30,7 @@ pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
 pub(crate) use stored::base_url;
+pub use workers::{Start, WorkerConfig};
 pub use world::World;
 
 use althing_gateway::{Limits, Prices};
@@ -65,6 +68,10 @@ pub struct Config {
     pub models: Sourced<Vec<String>>,
     /// The servers that can be asked, in the order of the provider table.
     pub endpoints: Vec<Configured>,
+    /// Functions in other languages, in the order of the file.
+    pub workers: Vec<WorkerConfig>,
+    /// The agents that the file speaks of.
+    pub agents: Vec<AgentConfig>,
     /// The person's own prices over the table.
     pub prices: Sourced<Prices>,
     /// Where the TOML file is, or would be.
@@ -86,6 +93,8 @@ impl Config {
             settings::apply(setting, &mut config, &layers, &mut warnings);
         }
         config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        config.workers = workers::read(&layers, &mut warnings);
+        config.agents = agents::read(&layers.file, &mut warnings);
         config.prices = prices::read(&layers.file, &mut warnings);
         layers.file.check_names(&mut warnings);
         config.warnings = cut(warnings);
@@ -109,6 +118,8 @@ impl Config {
             pause_seconds: Sourced::default(300),
             models: Sourced::default(vec![]),
             endpoints: vec![],
+            workers: vec![],
+            agents: vec![],
             prices: Sourced::default(Prices::default()),
             file: world.config_file(),
             dotenv: layers.dotenv_path(),
@@ -151,7 +162,9 @@ impl Config {
             Row::new(setting.key, value, &source)
         });
         let providers = self.endpoints.iter().flat_map(Configured::rows);
-        files.into_iter().chain(settings).chain(providers).chain(prices::rows(self)).collect()
+        let workers = self.workers.iter().flat_map(WorkerConfig::rows);
+        let own = providers.chain(workers).chain(prices::rows(self));
+        files.into_iter().chain(settings).chain(own).collect()
     }
 }
 

@@ -103,11 +103,13 @@ impl Runs {
         let mut opening = opening(&task, terms, files, &lineup);
         opening.language = language.or_else(|| config.language.value.clone());
         opening.max_cost_usd = Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd));
-        let seats = self.seats(&lineup.seats)?;
+        let offer = self.offer(&lineup.seats).await;
+        opening.offered = offer.names();
+        let seats = self.seats(&lineup.seats, &offer)?;
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         let lease = self.library.store().lease(&id).await?;
         let log = RunLog::start(self.library.store().clone(), lease);
-        let run = self.spawn(opening, &METHOD, seats, log, Past::none());
+        let run = self.spawn(opening, &METHOD, seats, log, Past::none()).noting(&offer);
         Ok(Begun { run, notes: seating.notes, demo })
     }
 }
@@ -136,6 +138,7 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
         // A part of the price would pass for the whole.
         estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
         tools: vec![],
+        offered: vec![],
         stream: true,
         council: Some(Box::new(terms)),
     }

@@ -1,6 +1,7 @@
 //! What the other crates do not know of each other: configuration, store, runs, and how they come
 //! together.
 
+pub mod agents;
 pub mod book;
 pub mod config;
 pub mod council;
@@ -14,3 +15,4 @@ pub mod runs;
 pub mod secrets;
 pub mod service;
 pub mod store;
+pub mod workers;

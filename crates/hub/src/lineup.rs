@@ -31,7 +31,7 @@ pub struct Lineup {
 pub struct Sitting {
     /// `provider:model`, or an alias.
     pub id: String,
-    /// Who is asked, in order; empty: a demo voice.
+    /// Who is asked, in order; empty: a demo voice or an agent.
     pub targets: Vec<Target>,
     /// Unique at the table.
     pub name: String,
@@ -78,6 +78,18 @@ impl Sitting {
     /// Whether nothing of it leaves the person's own machines.
     pub fn is_local(&self) -> bool {
         !self.targets.is_empty() && self.targets.iter().all(|it| it.endpoint.provider.local)
+    }
+
+    /// The agent that `id` means. What it costs is between it and its provider.
+    fn agent(id: &str) -> Sitting {
+        Sitting {
+            id: id.into(),
+            targets: vec![],
+            name: id.into(),
+            stance: None,
+            demo: false,
+            price: None,
+        }
     }
 
     /// The demo voice called `name`; it costs nothing.
@@ -133,7 +145,7 @@ pub(crate) fn sitting(name: &str, book: &Book) -> Result<Sitting> {
 }
 
 /// Seats exactly these: an alias, `provider:model`, a model's id, a name as it is shown,
-/// `demo:voice`; each may end in `@effort` and may be named more than once. Without findings the
+/// `demo:voice`, an agent; each may end in `@effort` and may be named more than once. Without findings the
 /// book's own count: what the providers listed when last asked.
 pub fn resolve(names: &[String], book: &Book, found: Option<&Found>) -> Result<Lineup> {
     if names.is_empty() || names.len() > SEATS_MAX {

@@ -8,6 +8,7 @@ use crate::log::{RunLog, now_ms};
 use crate::service::chat::Counted;
 use crate::service::metrics::Metrics;
 use crate::store::new_run_id;
+use crate::workers::{Offer, Tooled};
 use althing_assembly::event::{
     Continued, Ending, Event, Opening, Outcome, Parts, Quoted, Roles, SeatInfo, Speech, What,
 };
@@ -15,6 +16,7 @@ use althing_assembly::floor::{Floor, Price, Rules, Seat};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
 use althing_chat::{Model, Tool};
+use althing_gateway::{Target, WORKER};
 use althing_stdx::{Fault, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +51,9 @@ pub struct Request {
     pub continues: Option<String>,
     /// Functions a single model may ask for; nothing is called.
     pub tools: Vec<Tool>,
+    /// Whether the functions of workers are called for models that ask for them. Where there are
+    /// `tools` they are not even offered.
+    pub workers: bool,
     /// Whether providers are asked to stream.
     pub stream: bool,
 }
@@ -59,10 +64,16 @@ pub struct Run {
     pub seats: usize,
     pub log: Arc<RunLog>,
     pub control: Control,
+    /// What the person should know of its beginning: workers that could not be asked.
+    pub notes: Vec<String>,
     task: JoinHandle<Result<Ending>>,
 }
 
 impl Run {
+    pub(crate) fn noting(self, offer: &Offer) -> Run {
+        Run { notes: offer.troubles().to_vec(), ..self }
+    }
+
     /// How it ended.
     pub async fn ending(self) -> Result<Ending> {
         self.task.await.map_err(|e| Fault::internal(format!("the run broke: {e}")))?
@@ -116,7 +127,11 @@ impl Runs {
             Some(run) => Some(self.continued(run).await?),
             None => None,
         };
-        let seats = self.seats(&request.lineup.seats)?;
+        let offer = match request.workers && request.tools.is_empty() {
+            true => self.offer(&request.lineup.seats).await,
+            false => Arc::default(),
+        };
+        let seats = self.seats(&request.lineup.seats, &offer)?;
         let synthesizers = self.synthesizers(request.synthesizer, seats.len()).await?;
         let count = seats.len() as u32;
         let opening = Opening {
@@ -134,13 +149,14 @@ impl Runs {
             max_cost_usd: request.max_cost_usd,
             estimate_usd: request.estimate_usd,
             tools: request.tools,
+            offered: offer.names(),
             stream: request.stream,
             council: None,
         };
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         let lease = self.library.store().lease(&id).await?;
         let log = RunLog::start(self.library.store().clone(), lease);
-        Ok(self.spawn(opening, request.method, seats, log, Past::none()))
+        Ok(self.spawn(opening, request.method, seats, log, Past::none()).noting(&offer))
     }
 
     /// Goes on with a run that stopped, with a new cost limit where one is given.
@@ -162,10 +178,15 @@ impl Runs {
         let book = self.library.book();
         let sittings: Result<Vec<Sitting>> =
             opening.seats.iter().map(|seat| crate::lineup::sit_again(seat, &book)).collect();
-        let seats = self.seats(&sittings?)?;
+        let sittings = sittings?;
+        let offer = match opening.offered.is_empty() {
+            true => Arc::default(),
+            false => self.offer(&sittings).await,
+        };
+        let seats = self.seats(&sittings, &offer)?;
         let past = Past::read(&events, retry_failed);
         let log = RunLog::resume(self.library.store().clone(), lease, events);
-        Ok(self.spawn(opening, method, seats, log, past))
+        Ok(self.spawn(opening, method, seats, log, past).noting(&offer))
     }
 
     pub(crate) fn spawn(
@@ -205,20 +226,33 @@ impl Runs {
             ending
         });
         let control = Control { resume, cancel: Arc::new(cancel), over };
-        Run { id: log.run().to_string(), seats: count, log, control, task }
+        Run { id: log.run().to_string(), seats: count, log, control, notes: vec![], task }
     }
 
-    pub(crate) fn seats(&self, sittings: &[Sitting]) -> Result<Vec<Seat>> {
-        sittings.iter().enumerate().map(|(index, sitting)| self.seat(index, sitting)).collect()
+    /// What workers offer, where somebody sits who could ask for it.
+    pub(crate) async fn offer(&self, sittings: &[Sitting]) -> Arc<Offer> {
+        match sittings.iter().any(takes_tools) {
+            true => self.library.workers().offer().await,
+            false => Arc::default(),
+        }
     }
 
-    fn seat(&self, index: usize, sitting: &Sitting) -> Result<Seat> {
+    pub(crate) fn seats(&self, sittings: &[Sitting], offer: &Arc<Offer>) -> Result<Vec<Seat>> {
+        let seats = sittings.iter().enumerate();
+        seats.map(|(index, sitting)| self.seat(index, sitting, offer)).collect()
+    }
+
+    fn seat(&self, index: usize, sitting: &Sitting, offer: &Arc<Offer>) -> Result<Seat> {
         let price = sitting.price.map(|price| {
             let price: Price = Arc::new(move |usage| price.cost(usage).unwrap_or(0.0));
             price
         });
         let (name, stance) = (sitting.name.clone(), sitting.stance.clone());
-        Ok(Seat { index, name, stance, model: self.voice(sitting)?, price })
+        let mut model = self.voice(sitting)?;
+        if takes_tools(sitting) {
+            model = Tooled::over(model, offer.clone());
+        }
+        Ok(Seat { index, name, stance, model, price })
     }
 
     /// The model that sits there.
@@ -273,6 +307,12 @@ impl Runs {
         }
         Ok(before)
     }
+}
+
+/// A scripted voice and a worker call nothing.
+fn takes_tools(sitting: &Sitting) -> bool {
+    let is_worker = |it: &Target| it.endpoint.provider.name == WORKER.name;
+    !sitting.targets.is_empty() && !sitting.targets.iter().any(is_worker)
 }
 
 fn check(request: &Request) -> Result<()> {

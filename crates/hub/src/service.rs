@@ -74,6 +74,7 @@ impl Service {
     pub async fn close(&self) -> Result<()> {
         self.streams.close_all();
         self.library.means().runners.close().await;
+        self.library.workers().close().await;
         self.metrics.flush().await
     }
 }

@@ -6,6 +6,7 @@ mod functions;
 mod items;
 mod output;
 mod reply;
+mod standby;
 mod start;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::ext::Notes;
@@ -137,6 +139,12 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Where in a message a field of it is.
+pub(crate) fn range(field: &[u8], message: &[u8]) -> Range<usize> {
+    let start = field.as_ptr().addr() - message.as_ptr().addr();
+    start..start + field.len()
+}
+
 fn kind(packed: &[u8]) -> Option<Kind> {
     let name = msgpack::text(packed)?;
     KINDS.iter().find(|(_, it)| *it == name).map(|(kind, _)| *kind)
@@ -147,23 +155,53 @@ fn kind(packed: &[u8]) -> Option<Kind> {
 pub(crate) struct Draft {
     bytes: Vec<u8>,
     fields: u8,
+    long: Option<Long>,
 }
+
+/// A value that is too long to be copied, and before which of the other bytes it belongs.
+#[derive(Debug)]
+struct Long {
+    value: Arc<Vec<u8>>,
+    at: usize,
+}
+
+/// A value is copied into its message up to this; to copy more takes longer than to send it apart.
+const COPY_BYTES_MAX: usize = 32 << 10;
 
 /// A message as it goes over the wire, framing included.
 #[derive(Debug)]
 pub(crate) struct Packet {
     bytes: Vec<u8>,
+    long: Option<Long>,
+    /// What of it is not to be sent, or is sent already.
     start: usize,
 }
 
 impl Packet {
     /// Bytes that are sent as they are.
     pub(crate) fn raw(bytes: Vec<u8>) -> Packet {
-        Packet { bytes, start: 0 }
+        Packet { bytes, long: None, start: 0 }
     }
 
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        &self.bytes[self.start..]
+    /// What is still to be sent, in its order.
+    pub(crate) fn parts(&self) -> [&[u8]; 3] {
+        let (at, long) = match &self.long {
+            Some(long) => (long.at, &long.value[..]),
+            None => (self.bytes.len(), &[][..]),
+        };
+        let (before, after) = self.bytes.split_at(at);
+        let mut start = self.start;
+        [before, long, after].map(|part| {
+            let skipped = start.min(part.len());
+            start -= skipped;
+            &part[skipped..]
+        })
+    }
+
+    /// How much is still to be sent.
+    pub(crate) fn len(&self) -> usize {
+        let long = self.long.as_ref().map_or(0, |long| long.value.len());
+        self.bytes.len() + long - self.start
     }
 
     /// Some of its bytes are sent.
@@ -178,7 +216,7 @@ impl Draft {
         let mut bytes = Vec::with_capacity(256);
         // Room for the framing, and for the head of the map.
         bytes.resize(zmtp::HEAD_ROOM + 1, 0);
-        let draft = Draft { bytes, fields: 0 }.text("app", APP);
+        let draft = Draft { bytes, fields: 0, long: None }.text("app", APP);
         let draft = match id {
             Id::Text(id) => draft.text("id", id),
             Id::Packed(id) => draft.packed("id", id),
@@ -195,6 +233,16 @@ impl Draft {
     pub(crate) fn packed(mut self, key: &str, value: &[u8]) -> Draft {
         self.key(key);
         self.bytes.extend_from_slice(value);
+        self
+    }
+
+    /// As [`Draft::packed`]; one value of a message may be long.
+    pub(crate) fn long(mut self, key: &str, value: &Arc<Vec<u8>>) -> Draft {
+        if value.len() <= COPY_BYTES_MAX {
+            return self.packed(key, value);
+        }
+        self.key(key);
+        self.long = Some(Long { value: value.clone(), at: self.bytes.len() });
         self
     }
 
@@ -219,15 +267,17 @@ impl Draft {
 
     /// How long the message is.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() - zmtp::HEAD_ROOM
+        let long = self.long.as_ref().map_or(0, |long| long.value.len());
+        self.bytes.len() - zmtp::HEAD_ROOM + long
     }
 
     /// Nothing is added any more.
     pub(crate) fn finish(mut self) -> Packet {
         // No message of ours has more than fifteen fields.
         self.bytes[zmtp::HEAD_ROOM] = 0x80 | self.fields;
-        let start = zmtp::frame(&mut self.bytes);
-        Packet { bytes: self.bytes, start }
+        let length = self.len();
+        let start = zmtp::frame(&mut self.bytes, length);
+        Packet { bytes: self.bytes, long: self.long, start }
     }
 
     /// The message without its framing.

@@ -4,9 +4,15 @@
 pub(crate) fn fresh() -> String {
     let random = fastrand::u128(..);
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let hex = format!("{bits:032x}");
-    let (a, b, c, d, e) = (&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
-    format!("{a}-{b}-{c}-{d}-{e}")
+    let digit = |place: u32| b"0123456789abcdef"[(bits >> (place * 4)) as usize & 0xf] as char;
+    let mut id = String::with_capacity(36);
+    for place in (0..32).rev() {
+        id.push(digit(place));
+        if [24, 20, 16, 12].contains(&place) {
+            id.push('-');
+        }
+    }
+    id
 }
 
 #[cfg(test)]

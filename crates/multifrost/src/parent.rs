@@ -4,6 +4,8 @@ mod blocking;
 mod heartbeat;
 mod options;
 mod reply;
+mod seat;
+mod sent;
 mod shared;
 mod stream;
 mod supervisor;
@@ -64,7 +66,7 @@ impl Parent {
     pub async fn connect(service: &str, options: Options) -> Result<Parent, Error> {
         let max = options.connect_max;
         let parent = Parent::seek(service, options)?;
-        match timeout(max, parent.inner.shared.link()).await {
+        match timeout(max, parent.inner.shared.up()).await {
             Ok(up) => up.map(|_| parent),
             Err(_) => Err(Error::NoService(service.into())),
         }
@@ -185,13 +187,13 @@ impl Drop for Inner {
 }
 
 /// Arguments as a packed list.
-fn pack(args: impl Serialize) -> Result<Vec<u8>, Error> {
+fn pack(args: impl Serialize) -> Result<Arc<Vec<u8>>, Error> {
     let packed = rmp_serde::to_vec_named(&args).map_err(|it| Error::Arguments(it.to_string()))?;
     if packed == [NIL] {
-        return Ok(vec![EMPTY_ARRAY]);
+        return Ok(Arc::new(vec![EMPTY_ARRAY]));
     }
     match msgpack::Reader::new(&packed).token() {
-        Ok(msgpack::Token::Array(_)) => Ok(packed),
+        Ok(msgpack::Token::Array(_)) => Ok(Arc::new(packed)),
         _ => Err(Error::Arguments("they are no tuple and no list".into())),
     }
 }
@@ -199,8 +201,8 @@ fn pack(args: impl Serialize) -> Result<Vec<u8>, Error> {
 #[cfg(test)]
 #[test]
 fn s6_1_4_s30_2_arguments_are_a_list() {
-    assert_eq!(pack((1, "a")).unwrap(), b"\x92\x01\xa1a");
-    assert_eq!(pack(()).unwrap(), b"\x90");
-    assert_eq!(pack([Value::Nil]).unwrap(), b"\x91\xc0");
+    assert_eq!(pack((1, "a")).unwrap()[..], b"\x92\x01\xa1a"[..]);
+    assert_eq!(pack(()).unwrap()[..], b"\x90"[..]);
+    assert_eq!(pack([Value::Nil]).unwrap()[..], b"\x91\xc0"[..]);
     assert_eq!(pack(5), Err(Error::Arguments("they are no tuple and no list".into())));
 }

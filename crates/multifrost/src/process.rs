@@ -29,6 +29,7 @@ pub struct Program {
     executable: PathBuf,
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
+    is_bare: bool,
     folder: Option<PathBuf>,
     name: String,
 }
@@ -38,7 +39,14 @@ impl Program {
     pub fn new(executable: impl Into<PathBuf>) -> Program {
         let executable = executable.into();
         let name = file_name(&executable);
-        Program { executable, arguments: vec![], variables: vec![], folder: None, name }
+        Program {
+            executable,
+            arguments: vec![],
+            variables: vec![],
+            is_bare: false,
+            folder: None,
+            name,
+        }
     }
 
     /// A script and what runs it. Python's library wants to be told that it is a worker.
@@ -63,6 +71,12 @@ impl Program {
         self
     }
 
+    /// It gets nothing of this process's environment: only its own variables.
+    pub fn bare(mut self) -> Program {
+        self.is_bare = true;
+        self
+    }
+
     /// Where it starts; where this process is, if nothing is said.
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Program {
         self.folder = Some(folder.into());
@@ -77,6 +91,9 @@ impl Program {
     fn command(&self, port: u16, token: Option<&Token>) -> Command {
         let mut command = Command::new(&self.executable);
         command.args(&self.arguments);
+        if self.is_bare {
+            command.env_clear();
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("COMLINK_ZMQ_PORT", port.to_string()).env("COMLINK_WORKER_MODE", "1");
         if let Some(token) = token {

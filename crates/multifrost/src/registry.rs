@@ -76,6 +76,17 @@ impl Registry {
         Some(Found { port, pid: owner::of_live(entry)? })
     }
 
+    /// Every service whose process is alive, by name.
+    pub fn services(&self) -> Vec<(String, Found)> {
+        let entries = file::read(&self.folder).unwrap_or_default();
+        let mut all: Vec<_> = entries
+            .keys()
+            .filter_map(|service| Some((service.clone(), self.find(service)?)))
+            .collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all
+    }
+
     /// Removes this process's entry, and only if it is still this one.
     fn unregister(&self, service: &str, port: u16) -> Result<(), Error> {
         let ours = json!([std::process::id(), port]);

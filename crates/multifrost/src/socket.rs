@@ -2,6 +2,7 @@
 
 mod inbox;
 mod link;
+mod spin;
 #[cfg(test)]
 mod tests;
 
@@ -13,8 +14,8 @@ use std::thread;
 
 use crate::limits::CONNECTIONS_MAX;
 use crate::zmtp::Role;
-pub(crate) use inbox::Inbox;
-pub(crate) use link::Link;
+pub(crate) use inbox::{Inbox, Patience};
+pub(crate) use link::{Link, SendError};
 
 /// The only address where nothing else is said: a worker is nobody else's business.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

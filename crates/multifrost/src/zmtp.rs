@@ -18,7 +18,7 @@ const LONG: u8 = 2;
 const COMMAND: u8 = 4;
 
 /// How much of a body is made room for before its bytes are there: a length is only a promise.
-const ROOM_BYTES_MAX: usize = 1 << 20;
+const ROOM_BYTES_MAX: usize = 2 << 20;
 
 /// Which end of a connection a socket is: a parent is a DEALER, a child a ROUTER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,10 @@ enum State {
 #[derive(Debug)]
 struct Body {
     flags: u8,
-    left: usize,
+    /// How long it will be.
+    whole: usize,
+    /// How much of it has been there, if it is not kept.
+    skipped: usize,
     /// None for a frame that nobody reads.
     bytes: Option<Vec<u8>>,
 }
@@ -132,6 +135,18 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Where the bytes that come next may be put at once: a body that lacks at least `min`. Not one
+    /// byte of what follows it fits there. What is put there is heard with the next feed.
+    pub(crate) fn room(&mut self, min: usize) -> Option<&mut Vec<u8>> {
+        let State::Body(body) = &mut self.state else { return None };
+        let lacking = body.lacking();
+        let bytes = body.bytes.as_mut().filter(|_| lacking >= min)?;
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve_exact(lacking.min(bytes.len().max(ROOM_BYTES_MAX)));
+        }
+        (bytes.capacity() - bytes.len() <= lacking).then_some(bytes)
     }
 
     /// The head of a frame has been read: is there anything against its body?
@@ -193,20 +208,24 @@ impl Session {
 }
 
 impl Body {
-    fn new(flags: u8, left: usize, is_kept: bool) -> Body {
-        let bytes = is_kept.then(|| Vec::with_capacity(left.min(ROOM_BYTES_MAX)));
-        Body { flags, left, bytes }
+    fn new(flags: u8, whole: usize, is_kept: bool) -> Body {
+        let bytes = is_kept.then(|| Vec::with_capacity(whole.min(ROOM_BYTES_MAX)));
+        Body { flags, whole, skipped: 0, bytes }
+    }
+
+    fn lacking(&self) -> usize {
+        self.whole - self.bytes.as_ref().map_or(self.skipped, Vec::len)
     }
 
     /// Whether it is whole now.
     fn fill(&mut self, input: &mut &[u8]) -> bool {
-        let (taken, rest) = input.split_at(self.left.min(input.len()));
-        if let Some(bytes) = &mut self.bytes {
-            bytes.extend_from_slice(taken);
+        let (taken, rest) = input.split_at(self.lacking().min(input.len()));
+        match &mut self.bytes {
+            Some(bytes) => bytes.extend_from_slice(taken),
+            None => self.skipped += taken.len(),
         }
-        self.left -= taken.len();
         *input = rest;
-        self.left == 0
+        self.lacking() == 0
     }
 }
 
@@ -238,17 +257,17 @@ fn head(known: &mut Vec<u8>, input: &mut &[u8]) -> Result<Option<(u8, u64)>, Ref
 /// Room that a payload leaves in front for [`frame`]: a delimiter and the longest head.
 pub(crate) const HEAD_ROOM: usize = 2 + 9;
 
-/// Writes the delimiter and the head of a payload into the room before it. Says where they begin.
-pub(crate) fn frame(room_and_payload: &mut [u8]) -> usize {
-    let bytes = room_and_payload.len() - HEAD_ROOM;
+/// Writes the delimiter and the head of a payload of so many bytes into the room before it. Says
+/// where they begin.
+pub(crate) fn frame(room: &mut [u8], bytes: usize) -> usize {
     match u8::try_from(bytes) {
         Ok(short) => {
-            room_and_payload[HEAD_ROOM - 4..HEAD_ROOM].copy_from_slice(&[MORE, 0, 0, short]);
+            room[HEAD_ROOM - 4..HEAD_ROOM].copy_from_slice(&[MORE, 0, 0, short]);
             HEAD_ROOM - 4
         }
         Err(_) => {
-            room_and_payload[..3].copy_from_slice(&[MORE, 0, LONG]);
-            room_and_payload[3..HEAD_ROOM].copy_from_slice(&(bytes as u64).to_be_bytes());
+            room[..3].copy_from_slice(&[MORE, 0, LONG]);
+            room[3..HEAD_ROOM].copy_from_slice(&(bytes as u64).to_be_bytes());
             0
         }
     }

@@ -274,3 +274,16 @@ async fn s15_3_another_namespace_is_not_answered() {
     let options = CallOptions { namespace, timeout, ..CallOptions::default() };
     assert!(matches!(parent.call_with(&options, "add", (1, 2)).await, Err(Error::TimedOut(_))));
 }
+
+#[tokio::test]
+async fn an_answer_does_not_wait_for_the_call_after_it() {
+    let parent = spawn(Options::default());
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    let fast = async { tokio::join!(parent.call("add", (1, 2)), parent.call("add", (3, 4))) };
+    tokio::select! {
+        biased;
+        // The second goes with the slow one in one write, and the worker reads them as one.
+        both = fast => assert_eq!(both, (Ok(3), Ok(7))),
+        slow = parent.call::<f64>("sleep", (60.0,)) => panic!("{slow:?}"),
+    }
+}

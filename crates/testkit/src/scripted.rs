@@ -33,6 +33,8 @@ pub enum Step {
     Retry,
     /// A tool's name and its arguments as JSON.
     Call(&'static str, &'static str),
+    /// Somebody called a tool for it: name, arguments and result.
+    Called(&'static str, &'static str, &'static str),
     /// Tokens in and out.
     UsageOf(u64, u64),
     Fail(Kind, &'static str),

@@ -119,6 +119,7 @@ async fn discussion(runs: &Runs) {
         estimate_usd: None,
         continues: None,
         tools: vec![],
+        workers: false,
         stream: true,
     };
     let run = runs.start(request).await.expect("a run");

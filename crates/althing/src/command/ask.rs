@@ -38,8 +38,8 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     }
     let is_demo = lineup.seats.iter().all(|seat| seat.demo) && names.is_empty();
     let request = request(&args, &desk.config, input, method, lineup)?;
-    let run = desk.runs(library).start(request).await?;
-    finish(&desk, run, args.output, args.pause).await?;
+    let run = desk.runs(library.clone()).start(request).await?;
+    finish(&desk, &library, run, args.output, args.pause).await?;
     if is_demo {
         tell(desk.screen, lineup::HOW_TO_ADD);
     }
@@ -49,20 +49,30 @@ pub async fn ask(args: args::Ask) -> Result<()> {
 pub async fn resume(args: args::Resume) -> Result<(), Failed> {
     let desk = Desk::open();
     desk.warn();
-    let runs = desk.runs(desk.library().await?);
+    let library = desk.library().await?;
+    let runs = desk.runs(library.clone());
     let run = runs.resume(&args.run, args.max_cost, args.retry_failed).await?;
     if plan::is_council(&run.log.so_far()) {
         return plan::finish(&desk, run, args.output).await;
     }
     let pauses = std::io::stdin().is_terminal();
-    Ok(finish(&desk, run, args.output, pauses).await?)
+    Ok(finish(&desk, &library, run, args.output, pauses).await?)
 }
 
 /// Watches a run to its end; an end that is not completion is an error with its own exit code.
-async fn finish(desk: &Desk, run: Run, output: args::Output, pauses: bool) -> Result<()> {
+async fn finish(
+    desk: &Desk,
+    library: &Library,
+    run: Run,
+    output: args::Output,
+    pauses: bool,
+) -> Result<()> {
+    run.notes.iter().for_each(|note| tell(desk.screen, note));
     let is_told = !output.json && !output.quiet && run.seats > 1;
     let id = run.id.clone();
-    match watch::watch(run, View::new(output), pauses).await? {
+    let ending = watch::watch(run, View::new(output), pauses).await;
+    library.workers().close().await;
+    match ending? {
         Ending::Completed => Ok(()),
         Ending::Cancelled => {
             if !is_told {
@@ -140,6 +150,7 @@ fn request(
             .map(|path| tools(path, seats))
             .transpose()?
             .unwrap_or_default(),
+        workers: !args.no_workers,
         stream: !args.no_stream,
     })
 }

@@ -4,7 +4,9 @@ use super::{Desk, print};
 use crate::terminal::flow::Flow;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
 use althing_gateway::PROVIDERS;
-use althing_hub::config;
+use althing_hub::agents;
+use althing_hub::book::Means;
+use althing_hub::config::{AGENTS, Config};
 use althing_hub::discover::{self, FoundProvider, State};
 use althing_hub::lineup::{self, HOW_TO_ADD};
 use althing_stdx::{Result, text::one_line};
@@ -47,14 +49,7 @@ pub async fn examine() -> Result<()> {
         };
         report.line(Mark::Off, row.title, &hint);
     }
-    report.title("Agents on PATH");
-    let agents = config::agents_on_path(&desk.world);
-    for name in config::AGENTS {
-        match agents.iter().find(|(found, _)| found == name) {
-            Some((_, path)) => report.line(Mark::Good, name, &path.display().to_string()),
-            None => report.line(Mark::Off, name, "not there"),
-        }
-    }
+    agents(library.means(), &book.config, &mut report).await;
     if !desk.config.warnings.is_empty() {
         report.title("Set wrongly");
         for warning in &desk.config.warnings {
@@ -69,6 +64,33 @@ pub async fn examine() -> Result<()> {
         report.plain(HOW_TO_ADD);
     }
     print(&report.text)
+}
+
+/// Which agents are there, their versions, and whether they are logged in.
+async fn agents(means: &Means, config: &Config, report: &mut Report) {
+    report.title("Agents (they sit only where they are named)");
+    let installed = agents::installed(means, config).await;
+    for (name, installed) in &installed {
+        match installed {
+            Err(fault) => report.line(Mark::Bad, name, &fault.message),
+            Ok(it) => {
+                let version = it.version.as_deref().unwrap_or("version unknown");
+                let login = match it.logged_in {
+                    Some(true) => ", logged in",
+                    Some(false) => ", not logged in",
+                    None => "",
+                };
+                let mark = if it.logged_in == Some(false) { Mark::Bad } else { Mark::Good };
+                report.line(mark, name, &format!("{version}{login}, {}", it.program.display()));
+            }
+        }
+    }
+    for name in AGENTS {
+        let id = format!("{name}-cli");
+        if !installed.iter().any(|(known, _)| known == name || *known == id) {
+            report.line(Mark::Off, &id, "not there");
+        }
+    }
 }
 
 fn files(desk: &Desk, report: &mut Report) {

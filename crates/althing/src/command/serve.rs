@@ -9,6 +9,7 @@ use althing_hub::face::http::{self, Bound, Token};
 use althing_hub::face::mcp as tools;
 use althing_hub::service::Service;
 use althing_stdx::{Fault, Kind, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,7 @@ pub async fn serve(args: args::Serve) -> Result<()> {
     let desk = Desk::open();
     desk.warn();
     let mut stops = Stops::new()?;
+    raise_descriptors();
     let service = Service::open(desk.world.clone()).await?;
     let stop = CancellationToken::new();
     let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
@@ -43,6 +45,14 @@ pub async fn serve(args: args::Serve) -> Result<()> {
         // Asked twice: at once.
         () = stops.next() => done,
     }
+}
+
+/// As many descriptors as the system lets us have: every client has one, and every call.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    // Where it is refused fewer clients fit, and the rest waits to be accepted.
+    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 type Serving = JoinHandle<Result<()>>;

@@ -6,6 +6,8 @@ use super::relabel::Relabel;
 use super::status::{Status, Waiting};
 use super::{BAD, DIM, Screen, heading, paragraph, seat_style};
 use althing_assembly::event::{Event, Failure, Note, Opening, Outcome, Parts, Speech, Turn, What};
+use althing_chat::Called;
+use althing_hub::export;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -40,6 +42,8 @@ struct Voice {
     note: Option<String>,
     /// Text that came while another voice had the page.
     kept: String,
+    /// Functions that were called for it, in words.
+    calls: Vec<String>,
     is_begun: bool,
     outcome: Option<Outcome>,
 }
@@ -140,6 +144,7 @@ impl Live {
             asked_at_ms,
             note: None,
             kept: String::new(),
+            calls: vec![],
             is_begun: false,
             outcome: None,
         };
@@ -160,6 +165,16 @@ impl Live {
                 }
                 self.set_note(turn, Some(text));
             }
+            Note::Calling(call) => self.set_note(turn, Some(format!("calls {}", call.name))),
+            Note::Called(called) => self.keep_call(turn, called),
+        }
+    }
+
+    /// Kept for the end of the turn: somebody else may have the page.
+    fn keep_call(&mut self, turn: u32, called: &Called) {
+        if let Some(voice) = self.turns.get_mut(&turn) {
+            voice.note = None;
+            voice.calls.push(export::called(called));
         }
     }
 
@@ -224,9 +239,9 @@ impl Live {
 
     /// Shows a finished turn to its end.
     fn show_end(&mut self, turn: u32, out: &mut String) {
-        let Some(outcome) = self.turns.get(&turn).and_then(|voice| voice.outcome.clone()) else {
-            return;
-        };
+        let Some(voice) = self.turns.get_mut(&turn) else { return };
+        let calls = std::mem::take(&mut voice.calls);
+        let Some(outcome) = voice.outcome.clone() else { return };
         match outcome {
             Outcome::Said(said) => {
                 if self.page.is_none() {
@@ -234,6 +249,7 @@ impl Live {
                 }
                 self.write_kept(turn, out);
                 self.leave_page(out);
+                calls.iter().for_each(|call| self.line(call, out));
                 out.push_str(&closing::tool_calls(&said));
                 if let Parts::Synthesis(synthesis) = &said.parts {
                     closing::verdict(self, synthesis, out);
@@ -242,6 +258,7 @@ impl Live {
             Outcome::Failed(failure) => {
                 self.leave_page(out);
                 self.lost(turn, &failure, out);
+                calls.iter().for_each(|call| self.line(call, out));
             }
         }
         self.turns.remove(&turn);

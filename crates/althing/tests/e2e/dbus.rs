@@ -1,6 +1,6 @@
 //! The capability service on a real bus: `dbus-daemon`, driven by `busctl`, `gdbus` and dbus-next.
 
-mod bus;
+pub mod bus;
 mod everywhere;
 mod lives;
 mod logins;

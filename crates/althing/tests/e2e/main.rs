@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
+mod agents;
 mod ask;
+mod crowd;
 mod dbus;
 mod faults;
 mod frontend;
@@ -18,3 +20,4 @@ mod person;
 mod plan;
 mod resume;
 mod sdk;
+mod workers;

@@ -24,13 +24,21 @@ pub(super) struct Heard {
     pub chars: usize,
 }
 
-/// What a seat says to `ask`. An error is ours and ends the run.
-pub(super) async fn listen(floor: &Floor, seat: &Seat, turn: &Turn, ask: Ask) -> Result<Heard> {
+/// What a seat says to `ask`. An error is ours and ends the run. A model for which functions are
+/// called is asked again with each result: the money for that is added to `reserved`.
+pub(super) async fn listen(
+    floor: &Floor,
+    seat: &Seat,
+    turn: &Turn,
+    ask: Ask,
+    reserved: &mut f64,
+) -> Result<Heard> {
     let began = Instant::now();
     let has_tools = !ask.tools.is_empty();
     let mut batch = Batch::new(turn.turn, began);
     let mut answer = Answer::default();
-    let heard = hear(floor, seat, &mut batch, ask, &mut answer).await;
+    let mut purse = Purse { floor, seat, reserved, chars: ask.chars(), is_calling: false };
+    let heard = hear(&mut purse, &mut batch, ask, &mut answer).await;
     batch.flush(floor).await?;
     if !has_tools {
         // Calls of tools that nobody offered say nothing.
@@ -43,12 +51,12 @@ pub(super) async fn listen(floor: &Floor, seat: &Seat, turn: &Turn, ask: Ask) ->
 
 /// Listens to the end. The outer error ends the run, the inner one loses the turn.
 async fn hear(
-    floor: &Floor,
-    seat: &Seat,
+    purse: &mut Purse<'_>,
     batch: &mut Batch,
     ask: Ask,
     answer: &mut Answer,
 ) -> Result<Result<()>> {
+    let (floor, seat) = (purse.floor, purse.seat);
     let max = floor.rules.turn_max;
     let mut deadline = Some(Instant::now() + max);
     let mut speaking = seat.model.speak(ask);
@@ -66,6 +74,7 @@ async fn hear(
             None if answer.stop.is_some() => return Ok(Ok(())),
             None => return Ok(Err(Fault::new(Kind::Network, "the answer broke off"))),
         };
+        purse.see(&delta)?;
         match &delta {
             Delta::Reasoning(_) if answer.reasoning.len() >= REASONING_BYTES_MAX => continue,
             Delta::Text(text) => batch.add(floor, text, false).await?,
@@ -79,6 +88,8 @@ async fn hear(
                 batch.note(floor, Note::Started).await?;
             }
             Delta::Retrying(retry) => batch.note(floor, Note::Retrying(retry.clone())).await?,
+            Delta::Calling(call) => batch.note(floor, Note::Calling(call.clone())).await?,
+            Delta::Called(called) => batch.note(floor, Note::Called(called.clone())).await?,
             Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) => {}
         }
         answer.add(delta);
@@ -87,6 +98,33 @@ async fn hear(
             answer.stop = Some(Stop::Length);
             return Ok(Ok(()));
         }
+    }
+}
+
+/// The money of a turn: each time that results go back to the model, as much is set aside as for a
+/// first call, with all that it has heard by then.
+struct Purse<'a> {
+    floor: &'a Floor,
+    seat: &'a Seat,
+    reserved: &'a mut f64,
+    chars: usize,
+    /// Within a row of calls that the model made at once.
+    is_calling: bool,
+}
+
+impl Purse<'_> {
+    fn see(&mut self, delta: &Delta) -> Result<()> {
+        let was_calling = self.is_calling;
+        self.is_calling = matches!(delta, Delta::Calling(_) | Delta::Called(_));
+        match delta {
+            Delta::Text(text) => self.chars += text.chars().count(),
+            Delta::Called(called) => self.chars += called.result.chars().count(),
+            _ => {}
+        }
+        if self.is_calling && !was_calling {
+            *self.reserved += self.floor.reserve(self.seat, self.chars)?;
+        }
+        Ok(())
     }
 }
 

@@ -182,6 +182,56 @@ async fn first_words_at_once_then_in_batches() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_that_are_made_for_a_model_are_told_and_no_part_of_its_words() {
+    check_turn(
+        vec![Step::Say("So: "), Step::Called("add", r#"{"a":1}"#, "3"), Step::Say("three")],
+        expect![[r#"
+            0 ms: "So: "
+            0 ms: Called(Called { call: ToolCall { id: "call", name: "add", arguments: "{\"a\":1}", signature: None }, result: "3", failed: false, took_ms: 1, kept: false })
+            0 ms: "three"
+            0 ms: End with 9 bytes in 0 ms
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_made_before_the_stop_is_handed_to_the_turn_that_is_asked_again() {
+    let table = kit::table("answer", 1).script(|call| match call.nth {
+        0 => vec![Step::Called("add", "{}", "3"), Step::Hang],
+        _ => vec![Step::Say("three")],
+    });
+    let stopped = table.held(&[], false, sleep(Duration::from_secs(1))).await;
+    let resumed = table.resumed(&stopped).await;
+    assert_eq!(ending(&resumed), &Ending::Completed);
+    let made: Vec<usize> = table.stage.calls().iter().map(|call| call.ask.made.len()).collect();
+    assert_eq!(made, [0, 1]);
+    // Once more: what was only kept is known from when it was made.
+    let kept = Past::read(&resumed[..resumed.len() - 2], false);
+    assert_eq!(kept.calls(crate::past::Place { phase: 1, seat: 0, nth: 0 }).len(), 1);
+    assert!(
+        Past::read(&resumed, false)
+            .calls(crate::past::Place { phase: 1, seat: 0, nth: 0 })
+            .is_empty()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_round_of_calls_sets_money_aside() {
+    let rounds = |count: usize| {
+        let steps = (0..count).flat_map(|_| [Step::Called("add", "{}", "3"), Step::Say("so ")]);
+        let steps: Vec<Step> = steps.collect();
+        let mut table = kit::table("answer", 1).script(move |_| steps.clone());
+        (table.price, table.opening.max_cost_usd) = (Some(1.0), Some(3.5));
+        table
+    };
+    assert_eq!(ending(&rounds(2).hold().await), &Ending::Completed);
+    let events = rounds(3).hold().await;
+    let Ending::Failed(failure) = ending(&events) else { panic!("it ends at the limit") };
+    assert_eq!(failure.kind, Kind::CostLimit);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_endless_answer_is_cut() {
     let much = Step::SayText("é".repeat(50_000));
     check_turn(

@@ -5,8 +5,8 @@ use super::json::{arguments_object, arguments_text, count, decimal};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Message, Role, Stop, Usage};
-use althing_stdx::Result;
+use althing_chat::{Ask, Format, Message, Role, Stop, ToolChoice, Usage};
+use althing_stdx::{Fault, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 /// The API wants a limit in every request; this one where the caller sets none.
 const MAX_TOKENS: u32 = 8192;
 
-fn write(model: &str, ask: &Ask) -> Request {
+fn write(model: &str, ask: &Ask) -> Result<Request> {
     let max_tokens = ask.max_tokens.unwrap_or(MAX_TOKENS);
     let mut body = json!({
         "model": model,
@@ -57,8 +57,30 @@ fn write(model: &str, ask: &Ask) -> Request {
     {
         body["temperature"] = decimal(temperature);
     }
+    if let Some(choice) = &ask.tool_choice {
+        body["tool_choice"] = match choice {
+            ToolChoice::Any => json!({ "type": "any" }),
+            ToolChoice::Named(name) => json!({ "type": "tool", "name": name }),
+        };
+    }
+    if !ask.stop.is_empty() {
+        body["stop_sequences"] = ask.stop.as_slice().into();
+    }
+    if let Some(format) = &ask.format {
+        // The effort may stand there already.
+        body["output_config"]["format"] = output_format(format)?;
+    }
     let headers = vec![(VERSION.0, VERSION.1.to_string())];
-    Request { path: "/v1/messages".into(), headers, body }
+    Ok(Request { path: "/v1/messages".into(), headers, body })
+}
+
+fn output_format(format: &Format) -> Result<Value> {
+    match format {
+        Format::Schema { schema, .. } => Ok(json!({ "type": "json_schema", "schema": schema })),
+        Format::Json => Err(Fault::invalid(
+            "format: Anthropic's models write JSON by a schema, and none is given",
+        )),
+    }
 }
 
 /// Messages of one role in a row become one: all results of a turn's calls must stand together.

@@ -4,7 +4,7 @@ use super::json::{arguments_object, arguments_text, count, decimal, tool_name};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Message, Role, Stop, Usage};
+use althing_chat::{Ask, Format, Message, Role, Stop, ToolChoice, Usage};
 use althing_stdx::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,11 +27,11 @@ pub static GEMINI: Dialect = Dialect {
 /// words get the last one.
 const BUDGETS: &[(&str, u32)] = &[("none", 0), ("minimal", 1024), ("low", 1024), ("medium", 8192)];
 const BUDGET_HIGH: u32 = 24576;
-/// Gemini 3 refuses a call in the history without the signature it came with. Nobody keeps those;
-/// this is the documented stand-in.
+/// Gemini 3 and later refuse a call in the history without the signature it came with. This is the
+/// documented stand-in for one that nobody kept.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-fn write(model: &str, ask: &Ask) -> Request {
+fn write(model: &str, ask: &Ask) -> Result<Request> {
     let mut body = json!({ "contents": contents(model, &ask.messages) });
     let system = ask.system();
     if !system.is_empty() {
@@ -47,12 +47,19 @@ fn write(model: &str, ask: &Ask) -> Request {
         });
         body["tools"] = json!([{ "functionDeclarations": functions.collect::<Vec<_>>() }]);
     }
+    if let Some(choice) = &ask.tool_choice {
+        let mut calling = json!({ "mode": "ANY" });
+        if let ToolChoice::Named(name) = choice {
+            calling["allowedFunctionNames"] = json!([name]);
+        }
+        body["toolConfig"] = json!({ "functionCallingConfig": calling });
+    }
     let config = config(model, ask);
     if !config.is_empty() {
         body["generationConfig"] = config.into();
     }
     let verb = if ask.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
-    Request { path: format!("/v1beta/{}:{verb}", resource(model)), headers: vec![], body }
+    Ok(Request { path: format!("/v1beta/{}:{verb}", resource(model)), headers: vec![], body })
 }
 
 fn config(model: &str, ask: &Ask) -> Map<String, Value> {
@@ -65,6 +72,15 @@ fn config(model: &str, ask: &Ask) -> Map<String, Value> {
     }
     if let Some(thinking) = ask.effort.as_deref().and_then(|effort| thinking(model, effort)) {
         config.insert("thinkingConfig".into(), thinking);
+    }
+    if !ask.stop.is_empty() {
+        config.insert("stopSequences".into(), ask.stop.as_slice().into());
+    }
+    if let Some(format) = &ask.format {
+        config.insert("responseMimeType".into(), "application/json".into());
+        if let Format::Schema { schema, .. } = format {
+            config.insert("responseJsonSchema".into(), schema.clone());
+        }
     }
     config
 }
@@ -124,14 +140,19 @@ fn said(model: &str, message: &Message) -> Vec<Value> {
         if let Some(id) = own_id(&call.id) {
             part["functionCall"]["id"] = id.into();
         }
-        if at == 0 && model.contains("gemini-3") {
-            part["thoughtSignature"] = NO_SIGNATURE.into();
+        let stand_in = (at == 0 && wants_signature(model)).then_some(NO_SIGNATURE);
+        if let Some(signature) = call.signature.as_deref().or(stand_in) {
+            part["thoughtSignature"] = signature.into();
         }
         part
     });
     let text = (!message.text.is_empty() || message.tool_calls.is_empty())
         .then(|| json!({ "text": message.text }));
     text.into_iter().chain(calls).collect()
+}
+
+fn wants_signature(model: &str) -> bool {
+    ["gemini-3", "gemini-4"].iter().any(|start| model.contains(start))
 }
 
 fn response(before: &[Message], message: &Message) -> Value {
@@ -190,6 +211,7 @@ struct Content<'a> {
 struct Part<'a> {
     text: Option<String>,
     thought: Option<bool>,
+    thought_signature: Option<String>,
     #[serde(borrow)]
     function_call: Option<Call<'a>>,
 }
@@ -277,7 +299,8 @@ fn said_part(part: Part, out: &mut Out) {
         out.text(text);
     }
     if let Some(Call { id, name, args }) = part.function_call {
-        out.call(id.unwrap_or_default(), name.unwrap_or_default(), arguments_text(args));
+        let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
+        out.signed_call(id, name, arguments_text(args), part.thought_signature);
     }
 }
 

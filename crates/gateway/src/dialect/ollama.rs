@@ -6,8 +6,8 @@ use super::reader::{Out, Parser, cut, parse, reader};
 use super::think::Think;
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Message, Role, Stop, Usage};
-use althing_stdx::Result;
+use althing_chat::{Ask, Format, Message, Role, Stop, Usage};
+use althing_stdx::{Fault, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -25,7 +25,10 @@ pub static OLLAMA: Dialect = Dialect {
     read_list,
 };
 
-fn write(model: &str, ask: &Ask) -> Request {
+fn write(model: &str, ask: &Ask) -> Result<Request> {
+    if ask.tool_choice.is_some() {
+        return Err(Fault::invalid("tool_choice: Ollama's models cannot be made to call a tool"));
+    }
     let messages = ask.messages.iter().enumerate();
     let messages: Vec<Value> = messages.map(|(at, m)| message(&ask.messages[..at], m)).collect();
     // Ollama streams unless told not to.
@@ -40,13 +43,21 @@ fn write(model: &str, ask: &Ask) -> Request {
     if let Some(temperature) = ask.temperature {
         options.insert("temperature".into(), decimal(temperature));
     }
+    if !ask.stop.is_empty() {
+        options.insert("stop".into(), ask.stop.as_slice().into());
+    }
     if !options.is_empty() {
         body["options"] = options.into();
     }
     if let Some(effort) = &ask.effort {
         body["think"] = think(model, effort);
     }
-    Request { path: "/api/chat".into(), headers: vec![], body }
+    match &ask.format {
+        Some(Format::Json) => body["format"] = "json".into(),
+        Some(Format::Schema { schema, .. }) => body["format"] = schema.clone(),
+        None => {}
+    }
+    Ok(Request { path: "/api/chat".into(), headers: vec![], body })
 }
 
 /// Levels exist for gpt-oss only; others are refused with them and take yes or no.

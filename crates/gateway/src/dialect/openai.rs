@@ -6,7 +6,7 @@ use super::reader::{Out, Parser, cut, parse, reader};
 use super::think::Think;
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Message, Role, Stop, Tool, ToolCall, Usage};
+use althing_chat::{Ask, Format, Message, Role, Stop, Tool, ToolCall, ToolChoice, Usage};
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -28,7 +28,7 @@ pub static OPENAI: Dialect = Dialect {
 /// any temperature but their own.
 const REASONING_MODELS: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6"];
 
-fn write(model: &str, ask: &Ask) -> Request {
+fn write(model: &str, ask: &Ask) -> Result<Request> {
     let reasons = REASONING_MODELS.iter().any(|prefix| model.starts_with(prefix));
     let messages: Vec<Value> = ask.messages.iter().map(message).collect();
     let mut body = json!({ "model": model, "messages": messages, "stream": ask.stream });
@@ -47,7 +47,33 @@ fn write(model: &str, ask: &Ask) -> Request {
     if let Some(effort) = &ask.effort {
         body["reasoning_effort"] = effort.as_str().into();
     }
-    Request { path: "/chat/completions".into(), headers: vec![], body }
+    if let Some(choice) = &ask.tool_choice {
+        body["tool_choice"] = tool_choice(choice);
+    }
+    if !ask.stop.is_empty() {
+        body["stop"] = ask.stop.as_slice().into();
+    }
+    if let Some(format) = &ask.format {
+        body["response_format"] = response_format(format);
+    }
+    Ok(Request { path: "/chat/completions".into(), headers: vec![], body })
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Any => "required".into(),
+        ToolChoice::Named(name) => json!({ "type": "function", "function": { "name": name } }),
+    }
+}
+
+fn response_format(format: &Format) -> Value {
+    match format {
+        Format::Json => json!({ "type": "json_object" }),
+        Format::Schema { name, schema, strict } => {
+            let schema = json!({ "name": name, "schema": schema, "strict": strict });
+            json!({ "type": "json_schema", "json_schema": schema })
+        }
+    }
 }
 
 fn message(message: &Message) -> Value {

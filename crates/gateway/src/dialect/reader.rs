@@ -38,10 +38,21 @@ impl Out {
 
     /// A whole call. Servers that give calls no id get `call_0`, `call_1`, ….
     pub(super) fn call(&mut self, id: String, name: String, arguments: String) {
+        self.signed_call(id, name, arguments, None);
+    }
+
+    /// A whole call with what the provider wants back beside it.
+    pub(super) fn signed_call(
+        &mut self,
+        id: String,
+        name: String,
+        arguments: String,
+        signature: Option<String>,
+    ) {
         let id = if id.is_empty() { format!("call_{}", self.calls) } else { id };
         let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
         self.calls += 1;
-        self.said.push(Ok(Delta::ToolCall(ToolCall { id, name, arguments })));
+        self.said.push(Ok(Delta::ToolCall(ToolCall { id, name, arguments, signature })));
     }
 
     /// Counts so far; said only where they tell something new.

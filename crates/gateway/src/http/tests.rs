@@ -189,6 +189,47 @@ async fn a_connection_is_used_again() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_closed_meanwhile_is_not_used() {
+    let (listener, address) = listen().await;
+    let (closed, mut was_closed) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            read_head(&mut stream).await;
+            stream.write_all(OK.as_bytes()).await.unwrap();
+            drop(stream);
+            closed.send(()).await.unwrap();
+        }
+    });
+    let http = plain();
+    for _ in 0..3 {
+        assert_eq!(fetch(&http, &format!("http://{address}/")).await.unwrap(), "ok");
+        was_closed.recv().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_many_chunks_is_read_to_its_end() {
+    let chunks: String = (0..1000).map(|at| format!("5\r\n{at:05}\r\n")).collect();
+    let answer = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
+    let (address, _) = answer_once(answer.leak()).await;
+    let body = fetch(&plain(), &format!("http://{address}/")).await.unwrap();
+    assert_eq!(body, (0..1000).map(|at| format!("{at:05}")).collect::<String>());
+}
+
+#[tokio::test]
+async fn the_server_is_named_as_it_was_addressed() {
+    for path in ["/a?b=c", "/"] {
+        let (address, asked) = answer_once(OK).await;
+        let http = plain();
+        assert_eq!(fetch(&http, &format!("http://{address}{path}")).await.unwrap(), "ok");
+        let head = asked.await.unwrap();
+        assert!(head.starts_with(&format!("GET {path} HTTP/1.1\r\n")), "{head}");
+        assert!(head.contains(&format!("host: {address}\r\n")), "{head}");
+    }
+}
+
+#[tokio::test]
 async fn dropping_a_call_closes_its_connection() {
     for answer in ["", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"] {
         let (listener, address) = listen().await;

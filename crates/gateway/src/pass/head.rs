@@ -1,7 +1,11 @@
-//! The little of a request that is looked at, and the model's name put in its place.
+//! The little of a request that is looked at, in one pass over its body, and the model's name put
+//! in its place.
+
+mod opening;
 
 use althing_stdx::{Fault, Result};
 use bytes::{BufMut, Bytes, BytesMut};
+use opening::Signs;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::ops::Range;
@@ -15,6 +19,9 @@ pub struct Head {
     pub span: Range<usize>,
     /// Whether the answer is to be streamed.
     pub stream: bool,
+    /// A number that stays the same through a conversation, so that it can stay where its prompt is
+    /// cached: by the name the client gives it, else by how it begins.
+    pub conversation: Option<u64>,
 }
 
 /// Everything else is only known to be JSON. A field that comes twice is refused: it would mean one
@@ -24,21 +31,47 @@ struct Fields<'a> {
     #[serde(borrow)]
     model: Option<&'a RawValue>,
     stream: Option<bool>,
+    #[serde(borrow)]
+    prompt_cache_key: Option<&'a RawValue>,
+    #[serde(borrow)]
+    user: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    system: Option<&'a RawValue>,
+    #[serde(borrow)]
+    instructions: Option<&'a RawValue>,
+    #[serde(borrow)]
+    messages: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    fn signs(&self) -> Signs<'a> {
+        Signs {
+            names: [self.prompt_cache_key, self.user],
+            metadata: self.metadata,
+            system: [self.system, self.instructions],
+            messages: self.messages.or(self.input),
+        }
+    }
 }
 
 impl Head {
-    /// Finds `model` and `stream`.
+    /// Finds `model`, `stream` and the conversation.
     pub fn scan(body: &[u8]) -> Result<Head> {
         let fields: Fields<'_> = serde_json::from_slice(body)
             .map_err(|error| Fault::invalid(format!("the body is no JSON object: {error}")))?;
         let no_name = || Fault::invalid("model: the name of a model is missing");
+        let conversation = fields.signs().conversation();
         let raw = fields.model.ok_or_else(no_name)?.get();
         let model: String = serde_json::from_str(raw)
             .map_err(|_| Fault::invalid("model: a name in quotes is wanted"))?;
         // A borrowed value lies inside what it was read from.
         let start = raw.as_ptr() as usize - body.as_ptr() as usize;
         let span = start..start + raw.len();
-        Ok(Head { model, span, stream: fields.stream.unwrap_or(false) })
+        Ok(Head { model, span, stream: fields.stream.unwrap_or(false), conversation })
     }
 
     /// The body with `name` where the client's name was, everything else as it is.

@@ -98,7 +98,7 @@ async fn hold(mut body: Body, mut gate: Gate, clock: &Clock<'_>) -> Result<Begun
     Ok(Begun::Stream(held, None))
 }
 
-/// Reads all of a body. Most come in one piece, which is not copied.
+/// Reads all of a body. Most come in one piece.
 async fn whole(mut body: Body, clock: &Clock<'_>, total_at: Instant) -> Result<Bytes, Miss> {
     let Some(first) = clock.next(&mut body).await? else { return Ok(Bytes::new()) };
     let mut all = Pieces::One(first);
@@ -114,20 +114,21 @@ async fn whole(mut body: Body, clock: &Clock<'_>, total_at: Instant) -> Result<B
     }
 }
 
-enum Pieces {
+/// Bytes that are joined; one piece alone is not copied.
+pub(super) enum Pieces {
     One(Bytes),
     Many(BytesMut),
 }
 
 impl Pieces {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Pieces::One(bytes) => bytes.len(),
             Pieces::Many(bytes) => bytes.len(),
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         if let Pieces::One(first) = self {
             *self = Pieces::Many(BytesMut::from(&first[..]));
         }
@@ -136,7 +137,7 @@ impl Pieces {
         }
     }
 
-    fn join(self) -> Bytes {
+    pub(super) fn join(self) -> Bytes {
         match self {
             Pieces::One(bytes) => bytes,
             Pieces::Many(bytes) => bytes.freeze(),

@@ -1,5 +1,7 @@
-//! The bytes of a streamed answer, handed on in the task that reads them: no queue, no copy.
+//! The bytes of a streamed answer, handed on in the task that reads them: no queue, and what was
+//! sent at once goes on at once.
 
+use super::receive::Pieces;
 use super::tail::Tail;
 use crate::Limits;
 use crate::call::{Deadline, WIRE_BYTES_FACTOR, from_now, late};
@@ -13,9 +15,12 @@ use futures_util::{Stream, StreamExt};
 use std::collections::VecDeque;
 use std::mem;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Bytes that are handed on as one piece; what is there beyond is the next one.
+const PIECE_BYTES_MAX: usize = 16 * 1024;
 
 /// How a stream went.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +52,10 @@ pub struct Streaming {
 
 /// What is alive while bytes come.
 pub(super) struct Flow {
-    /// None where the body had ended before it was released.
+    /// None where the body has ended.
     body: Option<Body>,
+    /// What ended it, where that is still to be told.
+    broken: Option<Fault>,
     turn: Turn,
     tail: Tail,
     limits: Limits,
@@ -104,16 +111,55 @@ impl Flow {
         permit: OwnedSemaphorePermit,
     ) -> Flow {
         let alarm = Box::pin(sleep_until(total_at));
-        Flow { body, turn, tail, limits, total_at, heard: 0, permit, alarm, is_waiting: false }
+        Flow {
+            body,
+            broken: None,
+            turn,
+            tail,
+            limits,
+            total_at,
+            heard: 0,
+            permit,
+            alarm,
+            is_waiting: false,
+        }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
-        let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        match body.poll_next_unpin(cx) {
-            Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Some(self.take(bytes))),
-            Poll::Ready(other) => Poll::Ready(other),
+        match self.poll_piece(cx) {
+            Poll::Ready(Some(bytes)) => Poll::Ready(Some(Ok(self.join(bytes, cx)))),
+            Poll::Ready(None) => Poll::Ready(self.broken.take().map(Err)),
             Poll::Pending => self.wait(cx).map(|fault| Some(Err(fault))),
         }
+    }
+
+    /// All that is there already.
+    fn join(&mut self, first: Bytes, cx: &mut Context<'_>) -> Bytes {
+        let mut pieces = Pieces::One(first);
+        while pieces.len() < PIECE_BYTES_MAX
+            && let Poll::Ready(Some(bytes)) = self.poll_piece(cx)
+        {
+            pieces.push(&bytes);
+        }
+        pieces.join()
+    }
+
+    /// One piece as it comes; none at the end, and `broken` says whether it was a bad one.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let taken = match ready!(body.poll_next_unpin(cx)) {
+            Some(Ok(bytes)) => self.take(bytes).map(Some),
+            Some(Err(fault)) => Err(fault),
+            None => Ok(None),
+        };
+        let bytes = taken.unwrap_or_else(|fault| {
+            self.broken = Some(fault);
+            None
+        });
+        if bytes.is_none() {
+            self.body = None;
+        }
+        Poll::Ready(bytes)
     }
 
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Fault> {
@@ -222,7 +268,7 @@ mod tests {
         for (server, slow, pieces, seconds, words) in [
             (&[1, 9, 9][..], 0, 3, 19, "Done"),
             (&[1, 11], 0, 1, 11, "fell silent for 10s"),
-            (&[1, 9], 20, 2, 50, "Done"),
+            (&[1, 9], 20, 2, 41, "Done"),
             (&[9; 9], 0, 6, 60, "was not done within 60s"),
             (&[], 0, 0, 0, "Done"),
         ] {

@@ -159,7 +159,12 @@ impl Call {
                 self.ready.push_back(Ok(Delta::Retrying(retry)));
             }
             Delta::Usage(_) => held.push(delta),
-            Delta::Text(_) | Delta::Reasoning(_) | Delta::ToolCall(_) | Delta::Stop(_) => {
+            Delta::Text(_)
+            | Delta::Reasoning(_)
+            | Delta::ToolCall(_)
+            | Delta::Calling(_)
+            | Delta::Called(_)
+            | Delta::Stop(_) => {
                 turn.trial.answered();
                 // The first word comes once, so nothing is there yet.
                 let _ = self.answered.set(turn.target.clone());

@@ -8,6 +8,7 @@ use crate::local::{self, Runners};
 use crate::log::now_ms;
 use crate::secrets::Secrets;
 use crate::store::{Store, Stored};
+use crate::workers::Workers;
 use althing_gateway::Gateway;
 use althing_stdx::Result;
 use arc_swap::ArcSwap;
@@ -28,6 +29,7 @@ pub struct Library {
     base: Arc<Config>,
     store: Store,
     openers: Openers,
+    workers: Arc<Workers>,
     book: ArcSwap<Book>,
     /// Held while the book is read, with when that must be done again in any case.
     reading: Mutex<Option<Instant>>,
@@ -46,6 +48,12 @@ impl Library {
 
     /// A library that has read nothing but its configuration yet; `refresh` does the rest.
     pub fn new(world: World, config: Arc<Config>, store: Store, secrets: Secrets) -> Arc<Library> {
+        let workers = Workers::new(&config, &world);
+        let config = match workers.endpoint() {
+            Some(endpoint) => Arc::new(config.with_workers(endpoint)),
+            None => config,
+        };
+        crate::agents::sweep(&config.data_dir);
         let gateway = Gateway::new(config.limits());
         let runners = Runners::new(local::Options::new(&world, &config));
         let data_dir = config.data_dir.value.clone();
@@ -55,6 +63,7 @@ impl Library {
             base: config,
             store,
             openers: Openers::new(means),
+            workers,
             reading: Mutex::new(Some(Instant::now())),
         })
     }
@@ -69,6 +78,11 @@ impl Library {
 
     pub fn secrets(&self) -> &Secrets {
         &self.openers.means().secrets
+    }
+
+    /// Functions in other languages.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// What those who open providers work with.

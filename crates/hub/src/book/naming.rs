@@ -3,7 +3,7 @@
 /// Characters of an id.
 const ID_CHARS_MAX: usize = 40;
 /// What stands for something else before the colon of a model's name.
-const RESERVED: &[&str] = &["alias", "althing", "demo"];
+const RESERVED: &[&str] = &["alias", "althing", "demo", "worker"];
 
 /// `My OpenAI` as `my-openai`; a name without a single fit character becomes `otherwise`.
 pub(crate) fn slug(name: &str, otherwise: &str) -> String {

@@ -5,12 +5,27 @@ use crate::service::words::{ALIAS, RouteTarget, TargetState};
 use althing_gateway::Target;
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Targets that an alias may come to, those of the aliases it names included; the rest is skipped.
 const TARGETS_MAX: usize = 64;
 /// Characters of a name that is shown.
 const SHOWN_CHARS_MAX: usize = 100;
+
+/// Names whose targets are kept; what is asked for beyond is looked up every time.
+const KNOWN_MAX: usize = 1024;
+
+/// Names and what they mean in this book.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<HashMap<String, Vec<Target>>>);
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Target>>> {
+        // A panic elsewhere cannot leave the map half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What an alias comes to.
 #[derive(Default)]
@@ -26,7 +41,15 @@ struct Expansion {
 impl Book {
     /// What a name means, in the order in which it is tried; empty: a demo voice.
     pub fn targets(&self, name: &str) -> Result<Vec<Target>> {
-        crate::lineup::sitting(name, self).map(|sitting| sitting.targets)
+        if let Some(targets) = self.known.lock().get(name) {
+            return Ok(targets.clone());
+        }
+        let targets = crate::lineup::sitting(name, self)?.targets;
+        let mut known = self.known.lock();
+        if known.len() < KNOWN_MAX {
+            known.insert(name.into(), targets.clone());
+        }
+        Ok(targets)
     }
 
     /// The targets of `alias` as they stand; none where there is no such alias.

@@ -20,6 +20,8 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 /// The keys of `[providers.<id>]`.
 const PROVIDER_KEYS: &[&str] =
     &["provider", "api_key", "api_key_env", "base_url", "models", "parallel"];
+/// The sections that are no settings.
+const SECTIONS: &[&str] = &["providers", "prices", "logins", "agents", "workers"];
 
 /// What the file says; empty where there is none. It holds keys, so it cannot be printed.
 pub(super) struct TomlFile {
@@ -66,9 +68,24 @@ impl TomlFile {
         self.raw(&format!("logins.{provider}.{key}"), value)
     }
 
+    /// What is below `agents`, whatever it is.
+    pub(super) fn agents(&self) -> Option<&Value> {
+        self.table.get("agents")
+    }
+
     /// What is below `logins`, whatever it is.
     pub(super) fn logins(&self) -> Option<&Value> {
         self.table.get("logins")
+    }
+
+    /// What is below `workers`, whatever it is.
+    pub(super) fn workers(&self) -> Option<&Value> {
+        self.table.get("workers")
+    }
+
+    /// The folder it is in.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("/")).to_path_buf()
     }
 
     /// The ids below `[providers]`.
@@ -109,8 +126,7 @@ impl TomlFile {
 
     /// Warns of every name that nothing reads.
     pub(super) fn check_names(&self, warnings: &mut Vec<Warning>) {
-        let settings =
-            SETTINGS.iter().map(|setting| setting.key).chain(["providers", "prices", "logins"]);
+        let settings = SETTINGS.iter().map(|setting| setting.key).chain(SECTIONS.iter().copied());
         self.check("", &self.table, &settings.collect::<Vec<_>>(), warnings);
         for (id, value) in
             self.table.get("providers").and_then(Value::as_table).into_iter().flatten()

@@ -7,7 +7,7 @@ use super::key;
 use super::layers::{Layers, Raw};
 use super::settings::{is_model_name, split_list};
 use super::source::{Row, Source, Sourced, Warning, shown};
-use althing_gateway::{Endpoint, PROVIDERS, Provider, provider};
+use althing_gateway::{Endpoint, PROVIDERS, Provider, WORKER, provider};
 use althing_stdx::redact::Secret;
 use std::sync::Arc;
 
@@ -99,8 +99,13 @@ impl<'a> Reader<'a, '_> {
 
     /// The sections of the TOML file that are no rows of the table, and the rows they are like.
     fn own_sections(&mut self) -> Vec<(&'a str, &'static Provider)> {
+        let is_worker = |id: &&str| {
+            let like = self.layers.file.of_provider(id, "provider").and_then(Result::ok);
+            like.is_some_and(|raw| raw.text == WORKER.name)
+        };
         let ids = self.layers.file.provider_ids().filter(|id| provider(id).is_none());
-        let ids: Vec<&str> = ids.collect();
+        // Those are with the workers.
+        let ids: Vec<&str> = ids.filter(|id| !is_worker(id)).collect();
         ids.iter().enumerate().filter_map(|(at, id)| Some((*id, self.likeness(at, id)?))).collect()
     }
 
@@ -112,7 +117,11 @@ impl<'a> Reader<'a, '_> {
             self.warn(&shown(id, ID_CHARS_MAX), "provider", &source, problem);
             return None;
         }
-        if id == "demo" || id.is_empty() || id.len() > ID_CHARS_MAX || !id.chars().all(word) {
+        if ["demo", WORKER.name].contains(&id)
+            || id.is_empty()
+            || id.len() > ID_CHARS_MAX
+            || !id.chars().all(word)
+        {
             let problem = "cannot be a provider's name: lower-case letters, digits, - and _ can";
             self.warn(&shown(id, ID_CHARS_MAX), "provider", &source, problem);
             return None;
@@ -120,7 +129,8 @@ impl<'a> Reader<'a, '_> {
         let name = self.in_file(id, "provider").map_or("custom".into(), |raw| raw.text);
         let row = provider(&name);
         if row.is_none() {
-            let names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
+            let names = PROVIDERS.iter().chain([&WORKER]).map(|row| row.name);
+            let names: Vec<&str> = names.collect();
             let problem = format!("must be one of {}", names.join(", "));
             self.warn(id, "provider", &source, problem);
         }

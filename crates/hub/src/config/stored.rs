@@ -2,7 +2,7 @@
 
 use super::providers::{calls_at_once, without_twins};
 use super::source::Source;
-use super::{Config, Configured, address};
+use super::{Config, Configured, ModelEntry, address};
 use althing_gateway::{Endpoint, Provider};
 use std::sync::Arc;
 
@@ -15,6 +15,20 @@ impl Config {
         config.endpoints.retain(|it| it.explicit || is_free(it));
         config.endpoints.extend(added.into_iter().map(Configured::added));
         config.endpoints = without_twins(config.endpoints);
+        config
+    }
+
+    /// This configuration with the workers that are models, which `endpoint` leads to.
+    pub(crate) fn with_workers(&self, endpoint: Arc<Endpoint>) -> Config {
+        let mut config = self.clone();
+        let models = self.workers.iter().filter(|worker| worker.is_model);
+        let models = models.map(|it| ModelEntry { id: it.name.clone(), display: None });
+        config.endpoints.push(Configured {
+            models: models.collect(),
+            models_source: self.file.source.clone(),
+            url_source: Source::File(self.file.value.clone()),
+            ..Configured::added(endpoint)
+        });
         config
     }
 

@@ -1,9 +1,11 @@
 //! Files in a folder of the test's own, variables as data, and the effective values as text.
 
+mod agents;
 mod files;
 mod secrets;
 mod servers;
 mod values;
+mod workers;
 
 use super::*;
 use std::fs;

@@ -2,11 +2,11 @@
 
 use super::words;
 use althing_assembly::event::{
-    Ending, Event, Failure, Opening, Outcome, Parts, Said, SeatInfo, Settled, Sureness, Synthesis,
-    Totals, Turn, What,
+    Ending, Event, Failure, Note, Opening, Outcome, Parts, Said, SeatInfo, Settled, Sureness,
+    Synthesis, Totals, Turn, What,
 };
 use althing_assembly::measure;
-use althing_chat::Stop;
+use althing_chat::{Called, Stop};
 use althing_stdx::{Fault, Result};
 use serde::Serialize;
 
@@ -54,6 +54,9 @@ pub struct Line {
     pub by: Turn,
     /// A scripted voice, not a model.
     pub demo: bool,
+    /// Functions that were called for it on the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Called>,
     pub heard: Heard,
 }
 
@@ -82,7 +85,7 @@ impl Account {
         let [Event { what: What::RunStarted(opening), run, at_ms, .. }, rest @ ..] = events else {
             return Err(Fault::internal("the run's log does not begin with its start"));
         };
-        let mut account = Account::open(run, *at_ms, opening);
+        let mut account = Account::begin(run, *at_ms, opening);
         for event in rest {
             account.updated_at_ms = event.at_ms;
             account.take(&event.what);
@@ -115,7 +118,7 @@ impl Account {
         self.phases.iter().flat_map(|phase| &phase.lines)
     }
 
-    fn open(run: &str, at_ms: u64, opening: &Opening) -> Account {
+    fn begin(run: &str, at_ms: u64, opening: &Opening) -> Account {
         Account {
             run: run.to_string(),
             question: opening.question.clone(),
@@ -147,10 +150,13 @@ impl Account {
                 self.line(turn);
             }
             What::TurnDelta { turn, text, reasoning: false } => {
-                let mut lines = self.phases.iter_mut().flat_map(|phase| &mut phase.lines).rev();
-                let line = lines.find(|line| line.by.turn == *turn);
-                if let Some(Line { heard: Heard::Unfinished { so_far }, .. }) = line {
+                if let Some(Line { heard: Heard::Unfinished { so_far }, .. }) = self.open(*turn) {
                     so_far.push_str(text);
+                }
+            }
+            What::TurnNoted { turn, note: Note::Called(called) } => {
+                if let Some(line) = self.open(*turn) {
+                    line.calls.push(called.clone());
                 }
             }
             What::TurnEnded { by, outcome } => {
@@ -179,6 +185,12 @@ impl Account {
         }
     }
 
+    /// The turn with this number.
+    fn open(&mut self, turn: u32) -> Option<&mut Line> {
+        let mut lines = self.phases.iter_mut().flat_map(|phase| &mut phase.lines).rev();
+        lines.find(|line| line.by.turn == turn)
+    }
+
     fn phase(&mut self, number: u32) -> &mut Phase {
         let at = self.phases.iter().position(|phase| phase.number == number);
         let at = at.unwrap_or_else(|| {
@@ -193,7 +205,7 @@ impl Account {
         let lines = &mut self.phase(turn.phase).lines;
         let at = lines.iter().position(|line| line.by.turn == turn.turn).unwrap_or_else(|| {
             let heard = Heard::Unfinished { so_far: String::new() };
-            lines.push(Line { by: turn.clone(), demo, heard });
+            lines.push(Line { by: turn.clone(), demo, calls: vec![], heard });
             lines.len() - 1
         });
         &mut lines[at]
@@ -237,12 +249,18 @@ impl Line {
 
     /// What there is to say about the turn besides its text.
     pub fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = self.calls.iter().map(words::called).collect();
         let said = match &self.heard {
             Heard::Said(said) => said,
-            Heard::Failed(failure) => return vec![words::failure(failure)],
-            Heard::Unfinished { .. } => return vec!["not finished".into()],
+            Heard::Failed(failure) => {
+                remarks.push(words::failure(failure));
+                return remarks;
+            }
+            Heard::Unfinished { .. } => {
+                remarks.push("not finished".into());
+                return remarks;
+            }
         };
-        let mut remarks = Vec::new();
         if let Parts::Estimate { unchanged: true, .. } = said.parts {
             remarks.push("unchanged".into());
         }

@@ -1,12 +1,16 @@
 //! Numbers and endings in words, the same in every document and on the terminal.
 
 use althing_assembly::event::{Confidence, Ending, Failure, Level, Totals};
+use althing_chat::Called;
+use althing_stdx::text::one_line;
 
 /// What must stand wherever a scripted voice speaks.
 pub const DEMO_NOTE: &str = "The voices marked (demo) are scripted. They are not models, and what \
     they say is no answer to the question.";
 
 const MS_PER_DAY: u64 = 86_400_000;
+/// Characters of a call's arguments and of its result; the log has them whole.
+const CALL_CHARS_MAX: usize = 300;
 
 /// Date and time in UTC, to the minute.
 pub fn when(at_ms: u64) -> String {
@@ -42,6 +46,16 @@ pub fn ending(ending: Option<&Ending>) -> String {
 /// What went wrong, with its kind.
 pub fn failure(failure: &Failure) -> String {
     format!("failed ({}): {}", failure.kind, failure.message)
+}
+
+/// A call of a function and what came of it, in one line.
+pub fn called(called: &Called) -> String {
+    let call = &called.call;
+    let (name, arguments) = (one_line(&call.name, 80), one_line(&call.arguments, CALL_CHARS_MAX));
+    let result = one_line(&called.result, CALL_CHARS_MAX);
+    let how = if called.failed { "failed: " } else { "" };
+    let kept = if called.kept { " (called before the run stopped)" } else { "" };
+    format!("called {name} with {arguments} -> {how}{result}{kept}")
 }
 
 /// `HIGH (85)`.

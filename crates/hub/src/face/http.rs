@@ -9,7 +9,7 @@ mod guard;
 mod listen;
 mod models;
 mod pass;
-mod peek;
+mod patience;
 mod reply;
 mod router;
 mod shape;
@@ -42,8 +42,9 @@ pub struct Options {
 pub struct Limits {
     /// Connections at once; more wait until one ends.
     pub connections_max: usize,
-    /// From the first wait for a request to the end of its head; then the connection is cut. An
-    /// idle connection ends so too.
+    /// Between two requests, and before the first; then the connection is closed.
+    pub idle: Duration,
+    /// From the first byte of a request to the end of its head; then the connection is cut.
     pub head: Duration,
     /// The whole body of a request; then a 408.
     pub body: Duration,
@@ -56,11 +57,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 2048 connections; 10 s for a head, 30 s for a body of at most 32 MiB; 30 s of stalling;
-    /// 5 s of grace.
+    /// 2048 connections; 75 s between requests, longer than the pools of the SDKs keep theirs; 10 s
+    /// for a head, 30 s for a body of at most 32 MiB; 30 s of stalling; 5 s of grace.
     fn default() -> Limits {
         Limits {
             connections_max: 2048,
+            idle: Duration::from_secs(75),
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
             body_bytes_max: 32 * 1024 * 1024,

@@ -6,6 +6,7 @@ mod tools;
 use crate::service::Service;
 use crate::service::connections::Connection;
 use althing_stdx::{Fault, Result};
+use futures_util::future::{BoxFuture, FutureExt};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
@@ -18,7 +19,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 const INSTRUCTIONS: &str = "Several models around one table: `ask` puts a question to them and \
-     gives what they came to, `plan` lets them plan a task, `complete` asks one of them, `models` lists them.";
+     gives what they came to, `plan` lets them plan a task, `complete` asks one of them, `models` \
+     lists them. The others are functions of this person's own workers.";
 
 /// Serves one client until it leaves or `stop` comes.
 pub async fn serve(
@@ -67,7 +69,13 @@ impl ServerHandler for Desk {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tool = |row: &tools::Row| Tool::new(row.name, row.about, object((row.schema)()));
-        Ok(ListToolsResult { tools: tools::ALL.iter().map(tool).collect(), ..Default::default() })
+        let offer = self.service.library.workers().offer().await;
+        let own = offer.tools().iter().map(|it| {
+            let (name, about) = (it.name.clone(), it.description.clone());
+            Tool::new(name, about, object(it.parameters.clone()))
+        });
+        let tools = tools::ALL.iter().map(tool).chain(own).collect();
+        Ok(ListToolsResult { tools, ..Default::default() })
     }
 
     async fn call_tool(
@@ -77,13 +85,15 @@ impl ServerHandler for Desk {
     ) -> Result<CallToolResponse, ErrorData> {
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
         self.line.count(client.as_deref());
-        let Some(row) = tools::ALL.iter().find(|row| row.name == call.name) else {
-            return Err(ErrorData::invalid_params(format!("no tool '{}'", call.name), None));
+        let arguments = call.arguments.unwrap_or_default();
+        let work = match tools::ALL.iter().find(|row| row.name == call.name) {
+            Some(row) => {
+                let token = context.meta.get_progress_token();
+                let told = Teller { peer: context.peer.clone(), token, told: 0.0 };
+                (row.run)(self.service.clone(), Value::Object(arguments), told)
+            }
+            None => self.function(&call.name, arguments).await?,
         };
-        let token = context.meta.get_progress_token();
-        let told = Teller { peer: context.peer.clone(), token, told: 0.0 };
-        let arguments = Value::Object(call.arguments.unwrap_or_default());
-        let work = (row.run)(self.service.clone(), arguments, told);
         let done = tokio::select! {
             done = work => done,
             // The client does not wait for an answer to what it cancelled.
@@ -98,6 +108,22 @@ impl ServerHandler for Desk {
             }
         };
         Ok(result.into())
+    }
+}
+
+impl Desk {
+    /// A call of a worker's function.
+    async fn function(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+    ) -> Result<BoxFuture<'static, Result<String>>, ErrorData> {
+        let offer = self.service.library.workers().offer().await;
+        if !offer.tools().iter().any(|tool| tool.name == name) {
+            return Err(ErrorData::invalid_params(format!("no tool '{name}'"), None));
+        }
+        let name = name.to_string();
+        Ok(async move { offer.call(&name, arguments).await.map(tools::cut) }.boxed())
     }
 }
 

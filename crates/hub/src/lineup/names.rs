@@ -75,6 +75,9 @@ fn known(name: &str, book: &Book) -> Option<Result<Sitting>> {
             return Some(Err(unusable(name, row, config)));
         }
     }
+    if config.agent(name).is_some() {
+        return Some(Ok(Sitting::agent(name)));
+    }
     in_own_lists(name, book).map(Ok).or_else(|| native(name, book))
 }
 

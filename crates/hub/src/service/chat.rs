@@ -12,9 +12,11 @@ use super::Service;
 use super::words::{Caller, CompleteRequest, Completion};
 use crate::lineup;
 use crate::runs::Runs;
+use crate::workers::{Tooled, split_tools};
 use althing_assembly::demo::Pace;
 use althing_chat::{Answer, Ask, Message, Model};
 use althing_gateway::Target;
+use althing_gateway::route::Answered;
 use althing_stdx::{Fault, Kind, Result};
 use std::sync::Arc;
 
@@ -29,15 +31,29 @@ impl Service {
         Ok(Arc::new(self.counted(name, affinity)?))
     }
 
+    /// As `voice`; behind a name that ends in `+tools`, the functions of workers are called for it,
+    /// unless a request brings tools of its own.
+    pub async fn tooled(&self, name: &str, affinity: Option<u64>) -> Result<Arc<dyn Model>> {
+        let (bare, has_tools) = split_tools(name);
+        let voice = self.voice(bare, affinity)?;
+        if has_tools { Ok(self.with_tools(voice).await) } else { Ok(voice) }
+    }
+
+    /// `voice` with what workers offer.
+    pub(crate) async fn with_tools(&self, voice: Arc<dyn Model>) -> Arc<dyn Model> {
+        Tooled::over(voice, self.library.workers().offer().await)
+    }
+
     /// As `voice`, with what other processes have just written, and for a name that nobody knows
     /// the providers are asked for their models.
     pub async fn find_voice(&self, name: &str, affinity: Option<u64>) -> Result<Arc<dyn Model>> {
-        Ok(Arc::new(self.find_counted(name, affinity).await?))
+        self.find_targets(name).await?;
+        self.tooled(name, affinity).await
     }
 
     /// What a name means, in the order in which it is tried; empty: a demo voice.
     pub fn targets(&self, name: &str) -> Result<Vec<Target>> {
-        self.library.book().targets(name)
+        self.library.book().targets(split_tools(name).0)
     }
 
     /// As `targets`, asking where `find_voice` asks.
@@ -69,22 +85,27 @@ impl Service {
             let count = request.tools.len();
             return Err(Fault::invalid(format!("tools: at most {TOOLS_MAX}, not {count}")));
         }
-        let voice = self.find_counted(&request.model_id, Some(affinity(&messages))).await?;
+        let (name, has_tools) = split_tools(&request.model_id);
+        let voice = self.find_counted(name, Some(affinity(&messages))).await?;
         let ask = Ask {
             messages,
             tools: request.tools,
             max_tokens: request.max_tokens,
             temperature: request.temperature,
-            effort: None,
             stream: false,
+            ..Ask::new("", "")
         };
-        let (speaking, answered) = voice.speak_noting(ask);
+        let (id, voice) = (voice.id().to_string(), Arc::new(voice));
+        let (speaking, answered) = match has_tools && ask.tools.is_empty() {
+            true => (self.with_tools(voice).await.speak(ask), Answered::default()),
+            false => voice.speak_noting(ask),
+        };
         let answer = Answer::collect(speaking).await?;
         Ok(Completion {
             message: Message::calls(answer.text, answer.tool_calls),
             reasoning: answer.reasoning,
             usage: answer.usage,
-            answered_by: answered.get().map_or_else(|| voice.id().to_string(), Target::id),
+            answered_by: answered.get().map_or(id, Target::id),
         })
     }
 

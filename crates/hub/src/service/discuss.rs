@@ -6,7 +6,7 @@ use crate::book::Book;
 use crate::discover;
 use crate::lineup::{self, Lineup};
 use crate::runs::{Request, Run};
-use althing_assembly::event::{Outcome, Parts, Quoted, Speech, What};
+use althing_assembly::event::{Note, Outcome, Parts, Quoted, Speech, What};
 use althing_assembly::{Event, Method};
 use althing_stdx::Result;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Service {
         self.library.refresh().await?;
         let book = self.library.book();
         let lineup = self.seat(&wanted, &book).await?;
-        let (notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
+        let (mut notes, demo) = (lineup.notes.clone(), lineup.seats.iter().any(|seat| seat.demo));
         let config = &book.config;
         let runs = self.runs();
         let rounds = wanted.rounds.unwrap_or(*config.rounds_per_agent);
@@ -61,9 +61,12 @@ impl Service {
             max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd)),
             continues: None,
             tools: vec![],
+            workers: true,
             stream: true,
         });
-        Ok(Held { run: run.await?, notes, demo })
+        let run = run.await?;
+        notes.extend(run.notes.iter().cloned());
+        Ok(Held { run, notes, demo })
     }
 
     async fn seat(&self, wanted: &Discussion, book: &Book) -> Result<Lineup> {
@@ -93,6 +96,7 @@ pub fn progress(event: &Event) -> Option<String> {
         What::PhaseStarted { phase, total, name, .. } => {
             Some(format!("phase {phase} of {total}: {name}"))
         }
+        What::TurnNoted { note: Note::Calling(call), .. } => Some(format!("calls {}", call.name)),
         What::TurnStarted(turn) => Some(format!("{} is thinking", turn.name)),
         What::TurnEnded { by, outcome: Outcome::Said(_) } => {
             Some(format!("{} has spoken", by.name))

@@ -112,9 +112,19 @@ impl Service {
         caller: &Caller,
         provider_id: &str,
     ) -> Result<Option<Credentials>> {
+        self.complete_oauth_within(caller, provider_id, COMPLETE_WAIT).await
+    }
+
+    /// As `complete_oauth`, for a caller who does not wait so long.
+    pub async fn complete_oauth_within(
+        &self,
+        caller: &Caller,
+        provider_id: &str,
+        wait: Duration,
+    ) -> Result<Option<Credentials>> {
         self.adopt(provider_id).await?;
         let Some(waiting) = self.logins.waiting(provider_id) else { return Ok(None) };
-        let ended = timeout(COMPLETE_WAIT, waiting).await;
+        let ended = timeout(wait.min(COMPLETE_WAIT), waiting).await;
         ended.unwrap_or_else(|_| Err(pending()))?;
         // It may have been removed since.
         let book = self.library.book();

@@ -1,45 +1,60 @@
-//! The threads of one connection. One of them reads; when it has read a call it runs it itself, and
-//! the next thread reads on. So a call costs no change of threads, and what is not a call never
-//! waits for one.
+//! The threads of one connection. The one that reads a call also runs it, so a call costs no change
+//! of threads. Another stands by: when a call takes longer than a moment, or where calls may run at
+//! the same time, it reads on, so that what is not a call never waits for one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
 
 use super::reply::{Job, Step};
+use super::standby::Standby;
 use super::{Ended, Running};
 use crate::envelope::Packet;
 use crate::limits::ANSWER_MAX;
-use crate::socket::{Inbox, Link};
+use crate::socket::{Inbox, Link, SendError};
 use crate::wait::block_on;
-
-/// Threads that read or are about to; one that comes back beyond that is let go.
-const READERS_MAX: usize = 2;
 
 struct Crew {
     child: Arc<Running>,
     link: Arc<Link>,
     inbox: Mutex<Inbox>,
-    readers: Mutex<usize>,
+    standby: Standby,
     /// Whether the end of this connection is the end of the child.
     is_parent: bool,
+}
+
+/// What a thread that wants to read comes to.
+enum Reading {
+    Call(Job),
+    /// Somebody else reads.
+    Others,
+    Over,
 }
 
 /// Serves a connection until it ends.
 pub(super) fn serve(child: Arc<Running>, link: Arc<Link>, inbox: Inbox, is_parent: bool) {
     child.links.add(&link);
-    let (inbox, readers) = (Mutex::new(inbox), Mutex::new(1));
-    Arc::new(Crew { child, link, inbox, readers, is_parent }).work();
+    let (inbox, standby) = (Mutex::new(inbox), Standby::default());
+    Arc::new(Crew { child, link, inbox, standby, is_parent }).work();
 }
 
 impl Crew {
+    /// Reads and runs; while somebody else reads, stands by. What is held back on the link is sent
+    /// by whoever sleeps next, be it to read or to stand by.
     fn work(self: Arc<Crew>) {
-        while let Some(job) = self.read() {
-            self.leave();
-            self.run(job);
-            if !self.come_back() {
-                return;
+        loop {
+            match self.read() {
+                Reading::Call(job) => self.run(job),
+                Reading::Others => {
+                    self.link.flush();
+                    if !self.standby.wait() {
+                        return;
+                    }
+                    self.link.flush();
+                }
+                Reading::Over => break,
             }
         }
+        self.standby.end();
         self.link.cut();
         self.child.desk.hang_up(&self.link);
         if self.is_parent {
@@ -47,60 +62,70 @@ impl Crew {
         }
     }
 
-    /// Reads until there is a call to run; `None` at the end of the connection.
-    fn read(&self) -> Option<Job> {
-        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Reads until there is a call to run.
+    fn read(&self) -> Reading {
+        let mut inbox = match self.inbox.try_lock() {
+            Ok(inbox) => inbox,
+            Err(TryLockError::Poisoned(inbox)) => inbox.into_inner(),
+            Err(TryLockError::WouldBlock) => return Reading::Others,
+        };
         loop {
-            let message = inbox.next(&self.link).ok()?;
-            match self.child.judge(&message, &self.link) {
+            let Ok(message) = inbox.next(&self.link) else { return Reading::Over };
+            match self.child.judge(message, &self.link) {
                 Step::Ignore => {}
-                Step::Answer(packet) => self.send(packet),
+                Step::Answer(packet) => send(&self.link, packet),
                 Step::End => self.child.shut_down(),
                 Step::Cancel(ticket) => ticket.cancel(),
                 Step::Taken(ticket, total) => ticket.taken(total),
                 Step::Run(job) => {
                     if let Some(job) = self.child.desk.admit(job) {
-                        return Some(job);
+                        return Reading::Call(job);
                     }
                 }
             }
         }
     }
 
-    /// This thread has a call to run: another must read.
-    fn leave(self: &Arc<Crew>) {
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        *readers -= 1;
-        if *readers > 0 {
-            return;
-        }
-        let crew = self.clone();
-        let thread = thread::Builder::new().name("multifrost-call".into());
-        // Without another thread nobody reads until this one is back.
-        if thread.spawn(move || crew.work()).is_ok() {
-            *readers += 1;
-        }
-    }
-
-    fn come_back(&self) -> bool {
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_wanted = *readers < READERS_MAX;
-        *readers += usize::from(is_wanted);
-        is_wanted
-    }
-
     /// Runs a call, and those that have come to wait meanwhile, whosever they are.
-    fn run(&self, job: Job) {
+    fn run(self: &Arc<Crew>, job: Job) {
+        let may_hold = self.begin();
         let mut next = Some(job);
         while let Some(job) = next {
             let answer = job.ticket.around(|| self.child.answer(&job));
-            send(&job.ticket.link, answer);
+            // It may go with the answers to the calls that were read with this one.
+            if may_hold && Arc::ptr_eq(&job.ticket.link, &self.link) {
+                hold(&self.link, answer);
+            } else {
+                send(&job.ticket.link, answer);
+            }
             next = self.child.desk.done(&job.ticket);
+            if next.is_some() {
+                self.link.flush();
+            }
         }
+        self.standby.done();
     }
 
-    fn send(&self, packet: Packet) {
-        send(&self.link, packet);
+    /// Says whether somebody is there to read if this call takes long. Without, nobody reads until
+    /// this thread is back.
+    fn begin(self: &Arc<Crew>) -> bool {
+        self.standby.begin(self.child.desk.runs_many(), || {
+            let crew = self.clone();
+            let thread = thread::Builder::new().name("multifrost-call".into());
+            let stand_by = move || {
+                if crew.standby.watch() {
+                    crew.link.flush();
+                    crew.work();
+                }
+            };
+            thread.spawn(stand_by).is_ok()
+        })
+    }
+}
+
+fn hold(link: &Arc<Link>, packet: Packet) {
+    if let Err(SendError::Full(packet)) = link.hold(packet) {
+        send(link, packet);
     }
 }
 

@@ -33,6 +33,11 @@ impl Desk {
         Desk { concurrency, jobs: Mutex::default(), room: Condvar::new() }
     }
 
+    /// Whether calls may run at the same time.
+    pub(super) fn runs_many(&self) -> bool {
+        self.concurrency > 1
+    }
+
     /// The job again if it may run now, on this thread; else it waits for [`Desk::done`]. While
     /// there is no room this waits, and the connection is not read.
     pub(super) fn admit(&self, job: Job) -> Option<Job> {

@@ -1,12 +1,13 @@
 //! What a child makes of a message: an answer, a job, or nothing.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::functions::{Failure, Function};
 use super::items::{Items, offer, offer_if, too_long};
 use super::ticket::{Ticket, cancelled};
 use super::{Ended, Running};
-use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now};
+use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now, range};
 use crate::ext::{Notes, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
@@ -19,7 +20,15 @@ use crate::value::Value;
 pub(super) struct Job {
     pub ticket: Arc<Ticket>,
     function: Function,
-    args: Vec<u8>,
+    /// What was read, and where its arguments are; they may be long, and are not copied.
+    message: Vec<u8>,
+    args: Option<Range<usize>>,
+}
+
+impl Job {
+    fn args(&self) -> &[u8] {
+        self.args.clone().map_or(&[EMPTY_ARRAY], |range| &self.message[range])
+    }
 }
 
 /// What is to be done about a message.
@@ -41,7 +50,15 @@ pub(super) enum Step {
 
 impl Running {
     /// Judges a message, in the order that the libraries do: protocol, namespace, kind, call.
-    pub(super) fn judge(&self, message: &[u8], link: &Arc<Link>) -> Step {
+    pub(super) fn judge(&self, message: Vec<u8>, link: &Arc<Link>) -> Step {
+        let mut step = self.scan(&message, link);
+        if let Step::Run(job) = &mut step {
+            job.message = message;
+        }
+        step
+    }
+
+    fn scan(&self, message: &[u8], link: &Arc<Link>) -> Step {
         let (Some(envelope), flaw) = Envelope::scan_all(message) else { return Step::Ignore };
         let is_ours = |packed| msgpack::text(packed) == Some(&self.namespace);
         if !envelope.namespace.is_none_or(is_ours) {
@@ -58,7 +75,7 @@ impl Running {
                 Step::Answer(refusal(&envelope, &notes, failure.text()))
             }
             (_, Some(_)) => Step::Ignore,
-            (Some(Kind::Call), None) => match self.job(&envelope, &notes, link) {
+            (Some(Kind::Call), None) => match self.job(message, &envelope, &notes, link) {
                 Ok(job) => Step::Run(job),
                 Err(text) => Step::Answer(refusal(&envelope, &notes, &text)),
             },
@@ -89,7 +106,13 @@ impl Running {
 
     /// The function and its arguments, or what to say against the call. Whether a name is private
     /// is asked before whether there is one: what is private is nobody's to know.
-    fn job(&self, call: &Envelope<'_>, notes: &Notes<'_>, link: &Arc<Link>) -> Result<Job, String> {
+    fn job(
+        &self,
+        message: &[u8],
+        call: &Envelope<'_>,
+        notes: &Notes<'_>,
+        link: &Arc<Link>,
+    ) -> Result<Job, String> {
         let id = call.id.ok_or("Message missing 'id' field")?;
         let name = call.function.ok_or("Message missing 'function' field")?;
         let name = msgpack::text(name).ok_or("TypeError: 'function' must be a string")?;
@@ -101,11 +124,13 @@ impl Running {
         }
         let function = self.functions.get(name);
         let function = function.ok_or_else(|| format!("Function '{name}' not found"))?;
-        let args = call.args.unwrap_or(&[EMPTY_ARRAY]).to_vec();
-        if !matches!(Reader::new(&args).token(), Ok(Token::Array(_))) {
+        let is_list = |args| matches!(Reader::new(args).token(), Ok(Token::Array(_)));
+        if !call.args.is_none_or(is_list) {
             return Err("TypeError: 'args' must be an array".into());
         }
-        Ok(Job { ticket: Arc::new(Ticket::new(link, id, notes)), function, args })
+        let args = call.args.map(|args| range(args, message));
+        let ticket = Arc::new(Ticket::new(link, id, notes));
+        Ok(Job { ticket, function, message: Vec::new(), args })
     }
 
     /// Runs a job and says what to answer; the items of a stream go before it.
@@ -115,10 +140,10 @@ impl Running {
             return failed(ticket, &cancelled()).finish();
         }
         let mut items = Items::new(ticket, max);
-        let draft = match job.function.run(&job.args, &self.tokio, ticket, &mut items) {
+        let draft = match job.function.run(job.args(), &self.tokio, ticket, &mut items) {
             Ok(Some(result)) => {
                 let draft = Draft::new(Kind::Response, Id::Packed(&ticket.id));
-                draft.notes(&offer(ticket)).packed("result", &result)
+                draft.notes(&offer(ticket)).long("result", &Arc::new(result))
             }
             Ok(None) => items.end(),
             Err(failure) => failed(ticket, &failure),

@@ -52,7 +52,7 @@ fn bench(child: Child) -> Bench {
 fn payload(packet: &Packet) -> Vec<u8> {
     let mut session = Session::new(Role::Router, 1 << 20);
     let hello = [&crate::zmtp::GREETING[..], &crate::zmtp::ready(Role::Dealer)].concat();
-    let wire = [&hello, packet.as_slice()].concat();
+    let wire = [&hello[..], &packet.parts().concat()].concat();
     let mut input = &wire[..];
     loop {
         match session.feed(&mut input).unwrap() {
@@ -66,7 +66,7 @@ fn payload(packet: &Packet) -> Vec<u8> {
 impl Bench {
     /// What the child answers, as `kind id value`; `ignored` or `end` if nothing.
     fn answer(&self, message: &[u8]) -> String {
-        let packet = match self.running.judge(message, &self.link) {
+        let packet = match self.running.judge(message.to_vec(), &self.link) {
             Step::Ignore => return "ignored".into(),
             Step::End => return "end".into(),
             Step::Cancel(_) | Step::Taken(..) => return "noted".into(),
@@ -276,7 +276,7 @@ fn s20_2_s20_3_answers_on_the_wire() {
     for (function, args, last) in
         [("add", &b"\x92\x01\x02"[..], "result"), ("nope", b"\x90", "error")]
     {
-        let packet = match bench.running.judge(&call(function, args).payload(), &bench.link) {
+        let packet = match bench.running.judge(call(function, args).payload(), &bench.link) {
             Step::Answer(packet) => packet,
             Step::Run(job) => bench.running.answer(&job),
             step => panic!("{step:?}"),

@@ -23,7 +23,7 @@ impl Blocking {
     pub fn connect(service: &str, options: Options) -> Result<Blocking, Error> {
         let max = options.connect_max;
         let parent = Parent::seek(service, options)?;
-        match block_on(parent.inner.shared.link(), max) {
+        match block_on(parent.inner.shared.up(), max) {
             Some(up) => up.map(|_| Blocking { parent: parent.clone() }),
             None => Err(Error::NoService(service.into())),
         }
@@ -53,7 +53,8 @@ impl Blocking {
         let args = pack(args)?;
         let shared = &self.parent.inner.shared;
         let max = options.timeout.unwrap_or(shared.options.call_max);
-        block_on(shared.request(options, function, &args), max).unwrap_or(Err(Error::TimedOut(max)))
+        let answer = shared.request_blocking(options, function, &args, max);
+        answer.unwrap_or(Err(Error::TimedOut(max)))
     }
 
     /// As [`Parent::stream`].

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, range};
 use crate::error::Error;
 use crate::msgpack::{self, Malformed, NIL, Reader, Token};
 use crate::value::Value;
@@ -19,10 +19,7 @@ pub struct Reply {
 impl Reply {
     /// The result of a message; one that is missing means nil.
     pub(super) fn new(message: Vec<u8>) -> Result<Reply, Malformed> {
-        let result = Envelope::scan(&message)?.result.map(|result| {
-            let start = result.as_ptr().addr() - message.as_ptr().addr();
-            start..start + result.len()
-        });
+        let result = Envelope::scan(&message)?.result.map(|result| range(result, &message));
         Ok(Reply { message, result })
     }
 

@@ -1,30 +1,65 @@
 //! What a handle and its threads share: the connection, and the calls that wait for an answer.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::heartbeat::Beat;
 use super::options::{CallOptions, Options, Output, Stream};
 use super::reply::{self, Reply};
+use super::seat::Seat;
+use super::sent::Sent;
 use super::stream::Streams;
-use crate::envelope::{Draft, Envelope, Id, Kind};
+use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
 use crate::error::Error;
 use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack;
-use crate::socket::{Inbox, Link};
+use crate::socket::{Inbox, Link, Patience, SendError};
 use crate::token::Token;
+use crate::wait;
 
 /// Whether there is somebody to call.
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
     /// Not yet, or not at the moment: calls wait.
     Waiting,
-    Up(Arc<Link>),
+    Up(Up),
     /// Never again.
     Over(Error),
+}
+
+/// A connection, and who reads it.
+#[derive(Debug, Clone)]
+pub(super) struct Up {
+    pub link: Arc<Link>,
+    pub seat: Arc<Seat>,
+}
+
+impl Up {
+    /// Sends with others that are about to: what one task after the other sends is one write.
+    async fn send(&self, packet: Packet) -> Result<(), SendError> {
+        let flush = Flush(&self.link);
+        match self.link.hold(packet) {
+            Err(SendError::Full(packet)) => self.link.send(packet).await?,
+            done => done?,
+        }
+        tokio::task::yield_now().await;
+        drop(flush);
+        Ok(())
+    }
+}
+
+/// Sends what is held back, also where a caller gives up.
+struct Flush<'a>(&'a Arc<Link>);
+
+impl Drop for Flush<'_> {
+    fn drop(&mut self) {
+        self.0.flush();
+    }
 }
 
 type Slot = oneshot::Sender<Result<Reply, Error>>;
@@ -64,29 +99,76 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
     ) -> Result<Reply, Error> {
-        let _place = self.places.acquire().await.map_err(|_| Error::Stopped)?;
         loop {
-            let link = self.link().await?;
+            let sent = self.submit(options, function, args).await?;
+            let had_token = sent.had_token;
+            let answer = sent.answer().await;
+            if had_token || !self.is_asked_for_token(&answer) {
+                return answer;
+            }
+        }
+    }
+
+    /// As [`Shared::request`], on this thread; `None` when it takes longer than `max`.
+    pub(super) fn request_blocking(
+        &self,
+        options: &CallOptions,
+        function: &str,
+        args: &Arc<Vec<u8>>,
+        max: Duration,
+    ) -> Option<Result<Reply, Error>> {
+        // What is beyond all clocks is without a limit.
+        let deadline = wait::now().checked_add(max);
+        loop {
+            let left = deadline.map_or(max, |it| it.saturating_duration_since(wait::now()));
+            let sent = match wait::block_on(self.submit(options, function, args), left)? {
+                Ok(sent) => sent,
+                Err(error) => return Some(Err(error)),
+            };
+            let had_token = sent.had_token;
+            let answer = sent.wait(deadline)?;
+            if had_token || !self.is_asked_for_token(&answer) {
+                return Some(answer);
+            }
+        }
+    }
+
+    /// Sends a call, as soon as there is a place for it and a connection.
+    async fn submit(
+        &self,
+        options: &CallOptions,
+        function: &str,
+        args: &Arc<Vec<u8>>,
+    ) -> Result<Sent<'_>, Error> {
+        let place = self.places.acquire().await.map_err(|_| Error::Stopped)?;
+        loop {
+            let up = self.up().await?;
             let id = id::fresh();
             let had_token = self.peer.has(Extension::Auth);
             let packet = self.draft(&id, options, function, args, false)?.finish();
             let (sender, mut receiver) = oneshot::channel();
-            self.lock().insert(id.clone(), sender);
+            let is_alone = {
+                let mut pending = self.lock();
+                pending.insert(id.clone(), sender);
+                pending.len() == 1
+            };
             let mut pending = Pending { shared: self, id, link: None };
-            if link.send(packet).await.is_ok() {
-                pending.link = Some(link);
-                let answer = receiver.await.unwrap_or(Err(Error::Stopped));
-                if had_token || !self.is_asked_for_token(&answer) {
-                    return answer;
-                }
-                continue;
+            let sent = if is_alone {
+                up.link.send(packet).await
+            } else {
+                pending.link = Some(up.link.clone());
+                up.send(packet).await
+            };
+            if sent.is_ok() {
+                pending.link = Some(up.link.clone());
+                return Ok(Sent { up, receiver, pending, had_token, _place: place });
             }
             // It ended under our hands. What was not sent whole did not run, so the next
             // connection may have it, unless the call was failed with the others.
             if let Ok(failed) = receiver.try_recv() {
-                return failed;
+                failed?;
             }
         }
     }
@@ -98,7 +180,7 @@ impl Shared {
         id: &str,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
         is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
@@ -112,7 +194,7 @@ impl Shared {
         };
         // Before the arguments, so that a child which cannot read those knows whom it tells.
         let draft = Draft::new(Kind::Call, Id::Text(id)).notes(&notes).text("function", function);
-        let draft = draft.packed("args", args).text("namespace", namespace);
+        let draft = draft.long("args", args).text("namespace", namespace);
         let draft = match &options.client_name {
             Some(name) => draft.text("client_name", name),
             None => draft,
@@ -137,16 +219,16 @@ impl Shared {
     }
 
     /// The connection, as soon as there is one.
-    pub(super) async fn link(&self) -> Result<Arc<Link>, Error> {
+    pub(super) async fn up(&self) -> Result<Up, Error> {
         let mut phase = self.phase.subscribe();
         // One that is closed is about to be gone from here.
         let is_decided = |phase: &Phase| match phase {
             Phase::Waiting => false,
-            Phase::Up(link) => !link.is_closed(),
+            Phase::Up(up) => !up.link.is_closed(),
             Phase::Over(_) => true,
         };
         match phase.wait_for(is_decided).await.map(|phase| phase.clone()) {
-            Ok(Phase::Up(link)) => Ok(link),
+            Ok(Phase::Up(up)) => Ok(up),
             Ok(Phase::Over(error)) => Err(error),
             Ok(Phase::Waiting) | Err(_) => Err(Error::Stopped),
         }
@@ -158,34 +240,25 @@ impl Shared {
 
     /// The connection, if there is one right now.
     pub(super) fn link_now(&self) -> Option<Arc<Link>> {
-        if let Phase::Up(link) = &*self.phase.borrow() { Some(link.clone()) } else { None }
+        if let Phase::Up(up) = &*self.phase.borrow() { Some(up.link.clone()) } else { None }
     }
 
-    /// Reads a connection to its end; then all calls that are pending fail with what `why` makes
-    /// of the reason. A second connection beside a live one is refused.
-    pub(super) fn serve(
-        &self,
-        link: &Arc<Link>,
-        mut inbox: Inbox,
-        why: impl FnOnce(String) -> Error,
-    ) {
+    /// Reads a connection to its end, with the callers; then all calls that are pending fail with
+    /// what `why` makes of the reason. A second connection beside a live one is refused.
+    pub(super) fn serve(&self, link: &Arc<Link>, inbox: Inbox, why: impl FnOnce(String) -> Error) {
+        let up = Up { link: link.clone(), seat: Arc::new(Seat::new(inbox)) };
         let is_first = self.phase.send_if_modified(|phase| {
             let is_free = matches!(phase, Phase::Waiting);
             if is_free {
                 self.peer.forget();
-                *phase = Phase::Up(link.clone());
+                *phase = Phase::Up(up.clone());
             }
             is_free
         });
         if !is_first {
             return link.cut();
         }
-        let reason = loop {
-            match inbox.next(link) {
-                Ok(message) => self.take(message),
-                Err(reason) => break reason,
-            }
-        };
+        let reason = self.read(&up);
         link.cut();
         self.phase.send_if_modified(|phase| {
             let is_up = matches!(phase, Phase::Up(_));
@@ -197,16 +270,55 @@ impl Shared {
         self.fail_all(&why(reason.to_string()));
     }
 
-    /// A message from the worker.
-    pub(super) fn take(&self, message: Vec<u8>) {
-        let Ok(envelope) = Envelope::scan(&message) else { return };
+    /// A connection that nobody reads yet but callers.
+    #[cfg(test)]
+    pub(super) fn connected(&self, link: &Arc<Link>, inbox: Inbox) -> Up {
+        let up = Up { link: link.clone(), seat: Arc::new(Seat::new(inbox)) };
+        self.phase.send_replace(Phase::Up(up.clone()));
+        up
+    }
+
+    /// Reads whenever no caller does, until the end of the connection, and says why it ended.
+    pub(super) fn read(&self, up: &Up) -> io::Error {
+        loop {
+            let mut inbox = match up.seat.claim() {
+                Ok(inbox) => inbox,
+                Err(reason) => return reason,
+            };
+            // When nothing is pending the seat is left to callers that may want it.
+            loop {
+                let is_answer = match inbox.next_within(&up.link, Patience::Asleep) {
+                    Ok(message) => message.is_some_and(|it| self.take(it)),
+                    Err(reason) => return reason,
+                };
+                let is_wanted = up.seat.is_liked() || up.link.spin.is_due();
+                if is_answer && is_wanted && inbox.is_empty() && !self.has_pending() {
+                    break;
+                }
+            }
+            up.seat.leave(inbox);
+            self.read_for_others(up);
+        }
+    }
+
+    /// The seat is free: somebody must read if calls are pending. Asked after it is, so that
+    /// whoever found it taken is seen here.
+    pub(super) fn read_for_others(&self, up: &Up) {
+        if self.has_pending() {
+            up.seat.want();
+        }
+    }
+
+    /// A message from the worker; whether it answers a call.
+    pub(super) fn take(&self, message: Vec<u8>) -> bool {
+        let Ok(envelope) = Envelope::scan(&message) else { return false };
         let id = envelope.id.and_then(msgpack::text);
         match envelope.kind {
             Some(Kind::Stdout) => self.print(Stream::Out, envelope.output),
             Some(Kind::Stderr) => self.print(Stream::Err, envelope.output),
             Some(Kind::Heartbeat) => self.beat.answered(id),
             Some(Kind::Response | Kind::Error) => {
-                let Some(id) = id else { return };
+                let Some(id) = id else { return false };
                 self.peer.settle(envelope.metadata);
                 let is_error = envelope.kind == Some(Kind::Error);
                 let error = is_error.then(|| reply::error_text(&envelope));
@@ -218,6 +330,7 @@ impl Shared {
                         self.streams.end(&id, reply::answer(message, error), items);
                     }
                 }
+                return true;
             }
             Some(Kind::Stream) => {
                 if let Some(id) = id.map(String::from)
@@ -228,6 +341,7 @@ impl Shared {
             }
             _ => {}
         }
+        false
     }
 
     fn print(&self, stream: Stream, output: Option<&[u8]>) {
@@ -257,6 +371,11 @@ impl Shared {
 
     pub(super) fn has_pending(&self) -> bool {
         !self.lock().is_empty() || self.streams.are_open()
+    }
+
+    /// Whether one call is pending and no more.
+    pub(super) fn is_alone(&self) -> bool {
+        self.lock().len() == 1
     }
 
     /// Never again, and why; the first reason counts.
@@ -311,8 +430,8 @@ impl Shared {
 }
 
 /// A call that waits for its answer, until it is dropped.
-struct Pending<'a> {
-    shared: &'a Shared,
+pub(super) struct Pending<'a> {
+    pub shared: &'a Shared,
     id: String,
     /// Where it was sent to, once it was.
     link: Option<Arc<Link>>,

@@ -135,7 +135,7 @@ impl Shared {
         self: &Arc<Shared>,
         options: &CallOptions,
         function: &str,
-        args: &[u8],
+        args: &Arc<Vec<u8>>,
     ) -> Result<Source, Error> {
         loop {
             self.settle(options).await?;
@@ -143,7 +143,7 @@ impl Shared {
                 return self.request(options, function, args).await.map(Source::whole);
             }
             let place = self.places.clone().acquire_owned().await.map_err(|_| Error::Stopped)?;
-            let link = self.link().await?;
+            let up = self.up().await?;
             // Another connection than the one that was asked is asked anew.
             if !self.peer.has(Extension::Stream) {
                 continue;
@@ -152,8 +152,10 @@ impl Shared {
             let packet = self.draft(&id, options, function, args, true)?.finish();
             let (events, open) = self.streams.open(&id);
             let shared = self.clone();
-            let mut live = Live { shared, link, id, events, open, taken: Taken::default(), place };
-            if live.link.clone().send(packet).await.is_ok() {
+            let (link, taken) = (up.link.clone(), Taken::default());
+            let mut live = Live { shared, link, id, events, open, taken, place };
+            if up.link.send(packet).await.is_ok() {
+                up.seat.want();
                 return Ok(Source::Live(live));
             }
             if let Ok(Event::Failed(error)) = live.events.try_recv() {
@@ -167,7 +169,7 @@ impl Shared {
         if self.peer.known().is_some() {
             return Ok(());
         }
-        match self.request(options, "list_functions", &[EMPTY_ARRAY]).await {
+        match self.request(options, "list_functions", &Arc::new(vec![EMPTY_ARRAY])).await {
             Ok(_) | Err(Error::Remote(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -329,7 +331,7 @@ pub(super) async fn items<T>(
     parent: &Parent,
     options: &CallOptions,
     function: &str,
-    args: &[u8],
+    args: &Arc<Vec<u8>>,
 ) -> Result<Items<T>, Error> {
     let shared = &parent.inner.shared;
     let max = options.timeout.unwrap_or(shared.options.call_max);

@@ -1,4 +1,5 @@
 mod ext;
+mod lead;
 
 use super::*;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
@@ -19,6 +20,10 @@ pub(crate) struct Far {
 const ROUTER: Terms = Terms { role: Role::Router, message_bytes_max: 1 << 20 };
 const DEALER: Terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
 
+fn one_two() -> Arc<Vec<u8>> {
+    Arc::new(b"\x92\x01\x02".to_vec())
+}
+
 pub(crate) fn far(options: Options) -> Far {
     let shared = Arc::new(Shared::new("far", options));
     let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
@@ -26,6 +31,8 @@ pub(crate) fn far(options: Options) -> Far {
     let serve = move |link, inbox| serving.serve(&link, inbox, Error::Disconnected);
     thread::spawn(move || listening.run(DEALER, serve));
     let (link, inbox) = crate::socket::connect(server.port(), ROUTER).unwrap();
+    // Our end of the handshake may be done before theirs.
+    block_on(shared.up(), PATIENCE).unwrap().unwrap();
     Far { shared, link, inbox, server }
 }
 
@@ -44,7 +51,8 @@ impl Far {
         // With a connection the call is sent when it is first polled.
         self.wait_until_up();
         let options = CallOptions::default();
-        let mut call = Box::pin(shared.request(&options, "add", b"\x92\x01\x02"));
+        let args = one_two();
+        let mut call = Box::pin(shared.request(&options, "add", &args));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
         let sent = self.inbox.next(&self.link).unwrap();
@@ -61,7 +69,7 @@ impl Far {
     fn check(&mut self, answers: impl Fn(&str) -> Vec<Packet>) -> Result<Reply, Error> {
         let shared = self.shared.clone();
         let options = CallOptions::default();
-        let call = move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), PATIENCE);
+        let call = move || block_on(shared.request(&options, "add", &one_two()), PATIENCE);
         let caller = thread::spawn(call);
         let message = self.inbox.next(&self.link).unwrap();
         let id = Envelope::scan(&message).unwrap().id.and_then(msgpack::text).unwrap();
@@ -176,7 +184,7 @@ fn s3_5_s20_1_a_call_on_the_wire() {
     let mut far = far(Options::default());
     let shared = far.shared.clone();
     let options = CallOptions { client_name: Some("me".into()), ..CallOptions::default() };
-    let call = move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), PATIENCE);
+    let call = move || block_on(shared.request(&options, "add", &one_two()), PATIENCE);
     let caller = thread::spawn(call);
     let message = far.inbox.next(&far.link).unwrap();
     let Ok(Value::Map(fields)) = Value::read(&message) else { panic!("{message:?}") };

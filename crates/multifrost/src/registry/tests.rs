@@ -135,6 +135,16 @@ fn s11_8_a_fresh_lock_of_either_kind_is_waited_for() {
 }
 
 #[test]
+fn the_services_that_run_are_listed() {
+    let place = Place::new();
+    assert_eq!(place.registry.services(), []);
+    let (_b, _a) = (place.registry.register("b", 2), place.registry.register("a", 1));
+    let pid = std::process::id();
+    let found = [("a", 1), ("b", 2)].map(|(name, port)| (name.to_string(), Found { port, pid }));
+    assert_eq!(place.registry.services(), found);
+}
+
+#[test]
 fn s16_1_many_at_once_lose_nothing() {
     let place = Place::new();
     let register = |n: u16| {

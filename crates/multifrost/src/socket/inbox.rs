@@ -1,20 +1,40 @@
 //! The reading half of a connection.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use super::spin::{SPIN_MAX, Spin};
 use super::{Link, Place, Terms};
 use crate::envelope::Packet;
 use crate::limits::HANDSHAKE_MAX;
 use crate::wait::now;
 use crate::zmtp::{self, Event, Session};
 
-/// What one read takes at most.
+/// What one read takes at most, unless it is the inside of a long message.
 const READ_BYTES: usize = 64 << 10;
 
-/// Reads messages. It belongs to one thread at a time.
+/// How long to wait for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Until there is one, asleep.
+    Asleep,
+    /// Until there is one, looking out for it as long as that pays.
+    Awake,
+    /// The same until then.
+    Until(Instant),
+    /// As long as looking out pays, and no longer.
+    Look,
+}
+
+/// Reads messages. It belongs to one thread at a time, and can be passed on between any two reads:
+/// what has come of a message is kept.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     stream: TcpStream,
@@ -38,7 +58,6 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     inbox.expect(&Event::Greeted, deadline)?;
     (&stream).write_all(&zmtp::ready(terms.role))?;
     inbox.expect(&Event::Ready, deadline)?;
-    stream.set_read_timeout(None)?;
     Ok((Arc::new(Link::new(stream)), inbox))
 }
 
@@ -48,26 +67,47 @@ impl Inbox {
             if let Some(event) = self.fed()? {
                 break event;
             }
-            let left = deadline.saturating_duration_since(now());
-            if left.is_zero() {
+            if !self.sleep(Patience::Until(deadline))? {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            self.stream.set_read_timeout(Some(left))?;
-            self.read()?;
         };
         if event == *wanted { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
-    /// The payload of the next message. An error is the end of the connection, and says why.
+    /// The payload of the next message, however long it takes.
     pub(crate) fn next(&mut self, link: &Arc<Link>) -> io::Result<Vec<u8>> {
         loop {
-            match self.fed()? {
-                Some(Event::Message(payload)) => return Ok(payload),
-                Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
-                Some(Event::Greeted | Event::Ready) => {}
-                None => self.read()?,
+            if let Some(message) = self.next_within(link, Patience::Awake)? {
+                return Ok(message);
             }
         }
+    }
+
+    /// The payload of the next message, or `None` when patience is at its end. An error is the end
+    /// of the connection, and says why. What is held back on the link is sent before a wait.
+    pub(crate) fn next_within(
+        &mut self,
+        link: &Arc<Link>,
+        patience: Patience,
+    ) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            match self.fed()? {
+                Some(Event::Message(payload)) => return Ok(Some(payload)),
+                Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
+                Some(Event::Greeted | Event::Ready) => {}
+                None => {
+                    link.flush();
+                    if !self.read(&link.spin, patience)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether all that was read is also taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unread.is_empty()
     }
 
     /// What the bytes that are there say.
@@ -78,17 +118,94 @@ impl Inbox {
         event.map_err(|refused| io::Error::new(io::ErrorKind::InvalidData, refused.0))
     }
 
-    fn read(&mut self) -> io::Result<()> {
+    /// Reads once; false when nothing has come in time.
+    fn read(&mut self, spin: &Spin, patience: Patience) -> io::Result<bool> {
+        // The rest of a long message is waited for as a whole.
+        let is_long = self.session.room(READ_BYTES).is_some();
+        if patience == Patience::Asleep || is_long {
+            return self.sleep(patience);
+        }
+        let (start, is_due) = (now(), spin.is_due());
+        let has_come = (is_due && self.look(start)?) || self.sleep(patience)?;
+        match (is_due, has_come) {
+            // Whoever only looks goes to sleep elsewhere now.
+            (true, false) => spin.spun(Duration::MAX),
+            (true, true) => spin.spun(start.elapsed()),
+            (false, _) => spin.slept(start.elapsed()),
+        }
+        Ok(has_come)
+    }
+
+    fn sleep(&mut self, patience: Patience) -> io::Result<bool> {
+        match patience {
+            Patience::Asleep | Patience::Awake => self.receive(RecvFlags::empty()),
+            Patience::Until(deadline) if self.session.room(READ_BYTES).is_some() => {
+                let left = deadline.saturating_duration_since(now());
+                if left.is_zero() {
+                    return Ok(false);
+                }
+                self.stream.set_read_timeout(Some(left))?;
+                let read = self.receive(RecvFlags::empty());
+                self.stream.set_read_timeout(None)?;
+                read
+            }
+            Patience::Until(deadline) => {
+                Ok(self.wait(deadline)? && self.receive(RecvFlags::DONTWAIT)?)
+            }
+            Patience::Look => Ok(false),
+        }
+    }
+
+    /// Looks for bytes again and again, as long as it may pay.
+    fn look(&mut self, start: Instant) -> io::Result<bool> {
+        loop {
+            if self.receive(RecvFlags::DONTWAIT)? {
+                return Ok(true);
+            }
+            if start.elapsed() >= SPIN_MAX {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Sleeps until there are bytes.
+    fn wait(&self, deadline: Instant) -> io::Result<bool> {
+        loop {
+            let left = deadline.saturating_duration_since(now());
+            // A time beyond the system's clock is as good as for ever.
+            let left = Timespec::try_from(left).ok();
+            match poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], left.as_ref()) {
+                Err(Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
+        }
+    }
+
+    /// One read; false when it would have to wait and must not. The inside of a long message goes
+    /// to where it stays, everything else through the buffer.
+    fn receive(&mut self, flags: RecvFlags) -> io::Result<bool> {
         let count = loop {
-            match self.stream.read(&mut self.buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let read = match self.session.room(READ_BYTES) {
+                // Who may sleep is not woken for every piece.
+                Some(body) if flags.is_empty() => {
+                    recv(&self.stream, spare_capacity(body), RecvFlags::WAITALL).map(|it| it.1)
+                }
+                Some(body) => recv(&self.stream, spare_capacity(body), flags).map(|it| it.1),
+                None => {
+                    let read = recv(&self.stream, &mut self.buffer[..], flags).map(|it| it.1);
+                    self.unread = 0..read.unwrap_or(0);
+                    read
+                }
+            };
+            match read {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(false),
                 read => break read?,
             }
         };
         if count == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the other side closed it"));
         }
-        self.unread = 0..count;
-        Ok(())
+        Ok(true)
     }
 }

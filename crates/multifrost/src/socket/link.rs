@@ -1,20 +1,25 @@
 //! The writing half of a connection. Whoever sends writes straight to the socket; only what the
 //! socket does not take at once waits in a queue that a thread writes off. The queue is bounded and
-//! senders wait: nothing is ever dropped in silence.
+//! senders wait: nothing is ever dropped in silence. Who is about to send more may hold a message
+//! back, so that one write sends them all.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::{self, IoSlice};
 use std::net::{Shutdown, TcpStream};
 use std::pin::pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use tokio::sync::Notify;
 
+use super::spin::Spin;
 use crate::envelope::Packet;
 use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
+
+/// What is held back at most; more is sent at once.
+const HELD_BYTES_MAX: usize = 64 << 10;
 
 /// A connection that can be sent to from any thread or task.
 #[derive(Debug)]
@@ -25,10 +30,14 @@ pub(crate) struct Link {
     changed: Condvar,
     /// Told to senders.
     room: Notify,
+    /// Whether its readers spin.
+    pub(crate) spin: Spin,
 }
 
 #[derive(Debug, Default)]
 struct Outbox {
+    /// What is held back; it goes before anything else.
+    held: Vec<u8>,
     queue: VecDeque<Packet>,
     /// Of the queue, and of what is being written.
     bytes: usize,
@@ -48,7 +57,7 @@ pub(crate) enum SendError {
 impl Link {
     pub(super) fn new(stream: TcpStream) -> Link {
         let outbox = Mutex::default();
-        Link { stream, outbox, changed: Condvar::new(), room: Notify::new() }
+        Link { stream, outbox, changed: Condvar::new(), room: Notify::new(), spin: Spin::new() }
     }
 
     /// Sends, and waits for room first. It needs no runtime, and may be dropped while it waits.
@@ -65,25 +74,69 @@ impl Link {
     }
 
     /// Sends unless it would have to wait.
-    pub(crate) fn try_send(self: &Arc<Link>, mut packet: Packet) -> Result<(), SendError> {
+    pub(crate) fn try_send(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
         let mut outbox = self.lock();
-        if outbox.is_closed {
-            return Err(SendError::Closed);
+        let packet = outbox.check(packet)?;
+        if outbox.held.is_empty() {
+            return self.put(outbox, packet);
         }
-        if outbox.bytes > QUEUE_BYTES_MAX {
-            return Err(SendError::Full(packet));
+        if outbox.held.len() + packet.len() <= HELD_BYTES_MAX {
+            outbox.hold(&packet);
+            return self.put_held(outbox);
         }
+        self.put_held(outbox)?;
+        self.put(self.lock(), packet)
+    }
+
+    /// Holds a message back until the next [`Link::flush`], or sends it.
+    pub(crate) fn hold(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
+        let mut outbox = self.lock();
+        let packet = outbox.check(packet)?;
+        if outbox.held.len() + packet.len() > HELD_BYTES_MAX {
+            drop(outbox);
+            return self.try_send(packet);
+        }
+        outbox.hold(&packet);
+        Ok(())
+    }
+
+    /// Sends what was held back. Nobody waits for that; a connection at its end is noticed by those
+    /// who read it.
+    pub(crate) fn flush(self: &Arc<Link>) {
+        let outbox = self.lock();
+        if !outbox.held.is_empty() {
+            // As said.
+            let _ = self.put_held(outbox);
+        }
+    }
+
+    fn put_held(self: &Arc<Link>, mut outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
+        let held = std::mem::take(&mut outbox.held);
+        self.put(outbox, Packet::raw(held))
+    }
+
+    fn put(
+        self: &Arc<Link>,
+        outbox: MutexGuard<'_, Outbox>,
+        mut packet: Packet,
+    ) -> Result<(), SendError> {
         if outbox.bytes == 0 {
-            match self.write_now(&mut packet) {
+            match self.write(&mut packet, SendFlags::DONTWAIT) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                Err(_) => {
-                    self.end(outbox);
-                    return Err(SendError::Closed);
-                }
+                Err(_) => return self.fail(outbox),
             }
         }
-        outbox.bytes += packet.as_slice().len();
+        self.queue(outbox, packet)
+    }
+
+    /// The writing thread sends it when it can.
+    fn queue(
+        self: &Arc<Link>,
+        mut outbox: MutexGuard<'_, Outbox>,
+        packet: Packet,
+    ) -> Result<(), SendError> {
+        outbox.bytes += packet.len();
         outbox.queue.push_back(packet);
         if outbox.has_writer {
             self.changed.notify_all();
@@ -92,9 +145,10 @@ impl Link {
         let link = self.clone();
         let writer = thread::Builder::new().name("multifrost-write".into());
         outbox.has_writer = writer.spawn(move || link.write_off()).is_ok();
-        if outbox.has_writer {
-            return Ok(());
-        }
+        if outbox.has_writer { Ok(()) } else { self.fail(outbox) }
+    }
+
+    fn fail(&self, outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
         self.end(outbox);
         Err(SendError::Closed)
     }
@@ -105,11 +159,13 @@ impl Link {
         let _ = self.try_send(packet);
     }
 
-    /// Writes what the socket takes without waiting, and says whether that was all.
-    fn write_now(&self, packet: &mut Packet) -> io::Result<bool> {
-        while !packet.as_slice().is_empty() {
-            match send(&self.stream, packet.as_slice(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(bytes) => packet.advance(bytes),
+    /// Writes what the socket takes, and says whether that was all.
+    fn write(&self, packet: &mut Packet, flags: SendFlags) -> io::Result<bool> {
+        while packet.len() > 0 {
+            let parts = packet.parts().map(IoSlice::new);
+            let mut nothing = SendAncillaryBuffer::default();
+            match sendmsg(&self.stream, &parts, &mut nothing, flags | SendFlags::NOSIGNAL) {
+                Ok(written) => packet.advance(written),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(error) => return Err(error.into()),
@@ -125,11 +181,12 @@ impl Link {
             while outbox.queue.is_empty() && !outbox.is_closed {
                 outbox = self.changed.wait(outbox).unwrap_or_else(PoisonError::into_inner);
             }
-            let Some(packet) = outbox.queue.pop_front() else { return };
+            let Some(mut packet) = outbox.queue.pop_front() else { return };
             drop(outbox);
-            let written = (&self.stream).write_all(packet.as_slice());
+            let bytes = packet.len();
+            let written = self.write(&mut packet, SendFlags::empty());
             let mut outbox = self.lock();
-            outbox.bytes -= packet.as_slice().len();
+            outbox.bytes -= bytes;
             if written.is_err() {
                 return self.end(outbox);
             }
@@ -140,7 +197,8 @@ impl Link {
     }
 
     /// Sends what waits, within a limit, and then ends the connection.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close(self: &Arc<Link>) {
+        self.flush();
         let outbox = self.lock();
         let flushed = self
             .changed
@@ -157,6 +215,7 @@ impl Link {
     fn end(&self, mut outbox: MutexGuard<'_, Outbox>) {
         outbox.is_closed = true;
         outbox.queue.clear();
+        outbox.held.clear();
         drop(outbox);
         // It may be gone already, which is what is wanted.
         let _ = self.stream.shutdown(Shutdown::Both);
@@ -171,5 +230,19 @@ impl Link {
     /// A panic of another thread leaves a queue that is whole.
     fn lock(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outbox {
+    fn hold(&mut self, packet: &Packet) {
+        packet.parts().iter().for_each(|part| self.held.extend_from_slice(part));
+    }
+
+    /// Whether more may be sent; a packet that may not is given back.
+    fn check(&self, packet: Packet) -> Result<Packet, SendError> {
+        if self.is_closed {
+            return Err(SendError::Closed);
+        }
+        if self.bytes > QUEUE_BYTES_MAX { Err(SendError::Full(packet)) } else { Ok(packet) }
     }
 }

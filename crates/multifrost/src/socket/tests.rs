@@ -71,6 +71,54 @@ fn nothing_is_lost_when_the_other_side_reads_late() {
 }
 
 #[test]
+fn what_is_held_back_goes_first() {
+    let (_server, (parent, _answers), (child, mut calls)) = pair();
+    let long = "x".repeat(70_000);
+    for text in ["one", "two"] {
+        parent.hold(packet(text)).unwrap();
+    }
+    parent.try_send(packet("three")).unwrap();
+    parent.hold(packet("four")).unwrap();
+    parent.flush();
+    parent.hold(packet("five")).unwrap();
+    parent.hold(packet(&long)).unwrap();
+    parent.hold(packet("seven")).unwrap();
+    parent.close();
+    for text in ["one", "two", "three", "four", "five", &long, "seven"] {
+        assert!(calls.next(&child).unwrap().ends_with(text.as_bytes()), "{text:.9}");
+    }
+    assert!(calls.next(&child).is_err());
+    assert!(matches!(parent.hold(packet("late")), Err(SendError::Closed)));
+}
+
+#[test]
+fn a_reader_sends_what_is_held_back_before_it_waits() {
+    let (_server, (parent, mut answers), (child, mut calls)) = pair();
+    parent.hold(packet("there")).unwrap();
+    let soon = crate::wait::now();
+    assert!(answers.next_within(&parent, Patience::Until(soon)).unwrap().is_none());
+    assert!(calls.next(&child).unwrap().ends_with(b"there"));
+}
+
+#[test]
+fn a_long_value_is_sent_as_it_is() {
+    let (_server, (parent, _answers), (child, mut calls)) = pair();
+    let value = Arc::new(vec![7; 500_000]);
+    let draft = || Draft::new(Kind::Call, Id::Text("1"));
+    let long = draft().long("args", &value).text("namespace", "n");
+    let copied = draft().packed("args", &value).text("namespace", "n");
+    assert_eq!(long.len(), copied.len());
+    parent.try_send(long.finish()).unwrap();
+    let heard = calls.next(&child).unwrap();
+    let wanted = copied.payload();
+    // All but the time is the same.
+    let time = b"timestamp".len() + 9;
+    let at = wanted.windows(9).position(|it| it == b"timestamp").unwrap();
+    assert_eq!(heard.len(), wanted.len());
+    assert!(heard[..at] == wanted[..at] && heard[at + time..] == wanted[at + time..]);
+}
+
+#[test]
 fn the_end_of_a_connection_is_noticed() {
     let (_server, (parent, _answers), (child, mut calls)) = pair();
     parent.cut();

@@ -132,7 +132,7 @@ fn s3_5_s3_6_s21_1_s23_7_s34_9_the_payload_is_the_frame_after_the_delimiter() {
 fn s3_7_s23_6_s23_8_what_we_send_is_what_is_heard() {
     for length in [0, 1, 255, 256, 3000] {
         let mut bytes = vec![b'x'; HEAD_ROOM + length];
-        let start = frame(&mut bytes);
+        let start = frame(&mut bytes, length);
         let expected = format!("message {}", "x".repeat(length));
         let wire = [&handshake(), &bytes[start..]].concat();
         let (events, refused) = check(Role::Router, &wire, 100);

@@ -8,6 +8,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
+use memchr::memmem::find_iter;
 use std::io::{self, Write};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -16,6 +17,8 @@ use tokio::time::Instant;
 
 const CONNECTIONS_MAX: usize = 1024;
 const SECONDS_MAX: f64 = 60.0;
+/// What stands before the words of a chunk.
+const CONTENT: &[u8] = b"\"content\":";
 
 /// What one connection saw.
 #[derive(Default)]
@@ -23,7 +26,7 @@ struct Tally {
     failed: usize,
     /// To the end of each answer.
     whole: Vec<f64>,
-    /// To the first byte of each answer's body.
+    /// To the first word of each stream; to the first byte of what is none.
     first: Vec<f64>,
     /// The longest silence inside each answer.
     gap: Vec<f64>,
@@ -126,9 +129,10 @@ async fn ask(
     while let Some(frame) = body.frame().await {
         let frame = frame?;
         let Some(bytes) = frame.data_ref() else { continue };
-        tally.pieces += bytes.windows(5).filter(|window| window == b"data:").count();
-        let now = Instant::now();
+        let (now, pieces) = (Instant::now(), find_iter(bytes, b"data:").count());
+        tally.pieces += pieces;
         match first {
+            None if pieces > 0 && !has_words(bytes) => {}
             None => first = Some((now - began).as_secs_f64() * 1e6),
             Some(_) => gap = gap.max((now - last).as_secs_f64() * 1e6),
         }
@@ -139,4 +143,13 @@ async fn ask(
     tally.first.extend(first);
     tally.gap.push(gap);
     Ok(())
+}
+
+/// Whether an event with a word in it is among these; the first one of a stream is empty.
+fn has_words(bytes: &[u8]) -> bool {
+    let is_word = |at: usize| {
+        let value = bytes[at + CONTENT.len()..].trim_ascii_start();
+        matches!(value, [b'"', first, ..] if *first != b'"')
+    };
+    find_iter(bytes, CONTENT).any(is_word)
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-const USAGE: &str = "usage: upstream [--latency-ms N] [--chunks N] [--delay-us N]";
+const USAGE: &str = "usage: upstream [--latency-ms N] [--chunks N] [--delay-us N] [--calls 0]";
 
 fn main() -> ExitCode {
     match options(env::args().skip(1)).map(serve) {
@@ -26,6 +26,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Option<Options> {
         options = match flag.as_str() {
             "--latency-ms" => options.latency(Duration::from_millis(number)),
             "--chunks" => options.chunks(number.try_into().ok()?),
+            "--calls" if number == 0 => options.without_calls(),
             "--delay-us" => options.delay(Duration::from_micros(number)),
             _ => return None,
         };

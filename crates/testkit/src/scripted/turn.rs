@@ -4,7 +4,7 @@ use super::{
     Step,
     stage::{Cue, How},
 };
-use althing_chat::{Delta, Retry, Stop, ToolCall, Usage};
+use althing_chat::{Called, Delta, Retry, Stop, ToolCall, Usage};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::pending;
 use std::{time::Duration, vec};
@@ -76,6 +76,13 @@ impl Turn {
             Step::Start => Act::Give(Delta::Started),
             Step::Retry => Act::Give(self.retry()),
             Step::Call(name, arguments) => Act::Give(self.call(name, arguments)),
+            Step::Called(name, arguments, result) => {
+                let (id, result) = ("call".into(), result.into());
+                let (name, arguments) = (name.into(), arguments.into());
+                let call = ToolCall { id, name, arguments, signature: None };
+                let called = Called { call, result, failed: false, took_ms: 1, kept: false };
+                Act::Give(Delta::Called(called))
+            }
             Step::UsageOf(input, output) => Act::Give(Delta::Usage(Usage {
                 input: Some(input),
                 output: Some(output),
@@ -104,7 +111,8 @@ impl Turn {
     fn call(&mut self, name: &str, arguments: &str) -> Delta {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
-        Delta::ToolCall(ToolCall { id, name: name.into(), arguments: arguments.into() })
+        let (name, arguments) = (name.into(), arguments.into());
+        Delta::ToolCall(ToolCall { id, name, arguments, signature: None })
     }
 }
 

@@ -1,7 +1,7 @@
 //! One request from its head to the last byte of its answer.
 
 use super::{
-    dialect::{Dialect, Refusal, Stream, Wrong, no_such_path},
+    dialect::{Dialect, Refusal, Stream, Wrong, beside, no_such_path},
     log::{Flight, Log},
     login,
     mishap::{Mishap, Trouble},
@@ -59,6 +59,8 @@ pub(super) async fn answer(
     }
     let dialect = match seen.route {
         Route::Chat(dialect) | Route::List(dialect) => Some(dialect),
+        Route::Embed => Some(Dialect::OpenAi),
+        Route::Count => Some(Dialect::Anthropic),
         Route::Version => Some(Dialect::Ollama),
         Route::Login(_) | Route::Unknown => None,
     };
@@ -104,6 +106,14 @@ impl Answering<'_> {
             Route::Chat(_) => {
                 let whole = (wire.whole)(reply());
                 self.whole(whole)
+            }
+            Route::Embed => {
+                let vectors = beside::embedded(self.seen);
+                self.whole(vectors)
+            }
+            Route::Count => {
+                let count = beside::counted(self.seen);
+                self.whole(count)
             }
             Route::List(_) => {
                 let copilot = !self.seen.header("copilot-integration-id").is_empty();

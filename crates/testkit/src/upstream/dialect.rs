@@ -1,9 +1,11 @@
 //! The providers' wire languages as pure functions from a reply, an error or a list to bytes.
 
 mod anthropic;
+pub(super) mod beside;
 mod gemini;
 mod ollama;
 mod openai;
+mod responses;
 
 pub(super) use openai::no_such_path;
 
@@ -16,18 +18,21 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     OpenAi,
+    /// OpenAI's other one.
+    Responses,
     Anthropic,
     Gemini,
     Ollama,
 }
 
 impl Dialect {
-    pub const ALL: [Dialect; 4] =
-        [Dialect::OpenAi, Dialect::Anthropic, Dialect::Gemini, Dialect::Ollama];
+    pub const ALL: [Dialect; 5] =
+        [Dialect::OpenAi, Dialect::Responses, Dialect::Anthropic, Dialect::Gemini, Dialect::Ollama];
 
     pub(super) fn wire(self) -> &'static Wire {
         match self {
             Dialect::OpenAi => &openai::WIRE,
+            Dialect::Responses => &responses::WIRE,
             Dialect::Anthropic => &anthropic::WIRE,
             Dialect::Gemini => &gemini::WIRE,
             Dialect::Ollama => &ollama::WIRE,

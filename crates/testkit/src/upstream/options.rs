@@ -1,6 +1,7 @@
 //! How the upstream behaves where neither the model's name nor a header says otherwise.
 
 use super::{dialect::Dialect, login::Logins, seen::Seen};
+use serde_json::Value;
 use std::{fmt::Display, sync::Arc, time::Duration};
 
 /// Deltas of a streamed answer unless the test says otherwise.
@@ -9,6 +10,7 @@ const CHUNKS: usize = 8;
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 
 type TextHook = Arc<dyn Fn(&Seen) -> String + Send + Sync>;
+type CallHook = Arc<dyn Fn(&Seen) -> Option<(String, Value)> + Send + Sync>;
 type MishapHook = Arc<dyn Fn(&Seen) -> Option<&'static str> + Send + Sync>;
 
 /// Settings of an upstream; the default is no delay, eight deltas and every dialect.
@@ -22,7 +24,9 @@ pub struct Options {
     pub(super) owned_by: String,
     pub(super) speaks: Vec<Dialect>,
     pub(super) text: Option<TextHook>,
+    pub(super) call: Option<CallHook>,
     pub(super) mishap: Option<MishapHook>,
+    pub(super) calls_tools: bool,
     pub(super) logins: Logins,
 }
 
@@ -37,7 +41,9 @@ impl Default for Options {
             owned_by: "fake".into(),
             speaks: Dialect::ALL.to_vec(),
             text: None,
+            call: None,
             mishap: None,
+            calls_tools: true,
             logins: Logins::default(),
         }
     }
@@ -89,6 +95,22 @@ impl Options {
     /// What the model says to a request. It runs on the server's one thread and must not block.
     pub fn text(mut self, text: impl Fn(&Seen) -> String + Send + Sync + 'static) -> Options {
         self.text = Some(Arc::new(text));
+        self
+    }
+
+    /// Which tool the model asks for, by name and with which arguments; `None`: it speaks. Without
+    /// this hook it asks for the first tool there is, once.
+    pub fn call(
+        mut self,
+        call: impl Fn(&Seen) -> Option<(String, Value)> + Send + Sync + 'static,
+    ) -> Options {
+        self.call = Some(Arc::new(call));
+        self
+    }
+
+    /// Answers in words even where tools are offered: agents offer theirs with every request.
+    pub fn without_calls(mut self) -> Options {
+        self.calls_tools = false;
         self
     }
 

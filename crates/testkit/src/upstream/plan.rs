@@ -51,9 +51,7 @@ fn mishap(options: &Options, seen: &Seen) -> Option<Mishap> {
     };
     match mishap {
         Some(Mishap::Flaky(times)) if seen.nth > times => None,
-        None if matches!(seen.route, super::Route::Chat(_)) && !seen.body.is_object() => {
-            Some(Mishap::Error(Trouble::Status(400)))
-        }
+        None if seen.asks() && !seen.body.is_object() => Some(Mishap::Error(Trouble::Status(400))),
         mishap => mishap,
     }
 }

@@ -43,7 +43,8 @@ impl Reply {
             Some(Mishap::Empty) => Say::Text(Text::new(String::new(), plan.chunks)),
             Some(Mishap::Refuse) => Say::Refusal(Text::new(REFUSAL.into(), plan.chunks)),
             Some(Mishap::Filter) => Say::Filtered,
-            _ => call(seen).unwrap_or_else(|| Say::Text(text(options, plan, seen))),
+            _ if !options.calls_tools => Say::Text(text(options, plan, seen)),
+            _ => call(options, seen).unwrap_or_else(|| Say::Text(text(options, plan, seen))),
         };
         let output_tokens = match &say {
             Say::Text(it) | Say::Refusal(it) => it.text.split_whitespace().count(),
@@ -114,28 +115,25 @@ fn text(options: &Options, plan: &Plan, seen: &Seen) -> Text {
     Text::new(text, plan.chunks)
 }
 
-/// The call of the first tool, unless the last message already brings a result.
-fn call(seen: &Seen) -> Option<Say> {
+/// The hook's call, or that of the first tool unless the last message already brings a result.
+fn call(options: &Options, seen: &Seen) -> Option<Say> {
+    if let Some(call) = &options.call {
+        return call(seen).map(|(name, arguments)| Say::Call { name, arguments });
+    }
     let tool = &seen.body["tools"][0];
     // Anthropic has it bare, OpenAI and Ollama under `function`, Gemini in a list of its own.
     let places = [tool, &tool["function"], &tool["functionDeclarations"][0]];
     let tool = places.into_iter().find(|place| place["name"].is_string())?;
-    if has_result(&seen.body) {
+    if seen.results() > 0 && seen.is_result_last() {
         return None;
     }
-    let schema = ["parameters", "input_schema"].into_iter().find_map(|key| tool.get(key));
+    let schema = SCHEMAS.into_iter().find_map(|key| tool.get(key));
     let arguments = schema.map_or_else(|| json!({}), sample);
     Some(Say::Call { name: tool["name"].as_str()?.to_owned(), arguments })
 }
 
-fn has_result(body: &Value) -> bool {
-    let last = |key: &str| body[key].as_array().and_then(|messages| messages.last());
-    let Some(last) = last("messages").or_else(|| last("contents")) else { return false };
-    let part = |key: &str| last[key].as_array().into_iter().flatten();
-    last["role"] == "tool"
-        || part("content").any(|part| part["type"] == "tool_result")
-        || part("parts").any(|part| part.get("functionResponse").is_some())
-}
+/// Where the dialects have a tool's schema.
+const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "parametersJsonSchema"];
 
 /// Something that fits a schema.
 fn sample(schema: &Value) -> Value {

@@ -33,6 +33,10 @@ pub struct Seen {
 pub enum Route {
     Chat(Dialect),
     List(Dialect),
+    /// OpenAI's vectors.
+    Embed,
+    /// Anthropic's count of a prompt's tokens.
+    Count,
     /// Ollama's version.
     Version,
     /// A step of a login.
@@ -62,8 +66,9 @@ impl Seen {
         let (model, stream) = match route {
             Route::Chat(Dialect::Gemini) => gemini_target(head.uri.path()),
             // Ollama streams unless told not to, the others only if told to.
-            Route::Chat(dialect) => {
-                let stream = body["stream"].as_bool().unwrap_or(dialect == Dialect::Ollama);
+            Route::Chat(_) | Route::Embed | Route::Count => {
+                let unsaid = route == Route::Chat(Dialect::Ollama);
+                let stream = body["stream"].as_bool().unwrap_or(unsaid);
                 (body["model"].as_str().unwrap_or_default().to_owned(), stream)
             }
             Route::Login(step) => (step.name(&body), false),
@@ -71,6 +76,11 @@ impl Seen {
         };
         let headers = head.headers;
         Seen { route, path, model, stream, body, headers, connection, nth: 0, state: State::Open }
+    }
+
+    /// Whether it is a request to a model.
+    pub(super) fn asks(&self) -> bool {
+        matches!(self.route, Route::Chat(_) | Route::Embed | Route::Count)
     }
 
     /// Whether the client went away before the end.
@@ -83,16 +93,48 @@ impl Seen {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
+    /// Messages that bring results of calls, in whichever dialect.
+    pub fn results(&self) -> usize {
+        self.messages().filter(|message| brings_result(message)).count()
+    }
+
+    pub(super) fn is_result_last(&self) -> bool {
+        self.messages().last().is_some_and(brings_result)
+    }
+
+    fn messages(&self) -> impl Iterator<Item = &Value> {
+        let lists =
+            ["messages", "contents"].into_iter().filter_map(|key| self.body[key].as_array());
+        lists.flatten()
+    }
+
     /// All text of the prompt, in whichever dialect: messages in order, one per line.
     pub fn prompt(&self) -> String {
         let mut texts = Vec::new();
-        for key in ["system", "systemInstruction", "system_instruction", "messages", "contents"] {
+        for key in PROMPT_KEYS {
             collect(&self.body[key], &mut texts);
         }
         texts.join("\n")
     }
 }
 
+fn brings_result(message: &Value) -> bool {
+    let part = |key: &str| message[key].as_array().into_iter().flatten();
+    message["role"] == "tool"
+        || part("content").any(|part| part["type"] == "tool_result")
+        || part("parts").any(|part| part.get("functionResponse").is_some())
+}
+
+/// Where messages lie inside a request of any dialect.
+const PROMPT_KEYS: [&str; 7] = [
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+    "messages",
+    "contents",
+    "input",
+];
 /// Where texts lie inside a message of any dialect, outermost first.
 const TEXT_KEYS: [&str; 3] = ["content", "parts", "text"];
 
@@ -116,7 +158,10 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     }
     match path {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
+        _ if post && path.ends_with("/responses") => Route::Chat(Dialect::Responses),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
+        _ if post && path.ends_with("/embeddings") => Route::Embed,
+        _ if post && path.ends_with("/messages/count_tokens") => Route::Count,
         _ if post && gemini && path.ends_with("enerateContent") => Route::Chat(Dialect::Gemini),
         "/api/chat" if post => Route::Chat(Dialect::Ollama),
         "/api/tags" if get => Route::List(Dialect::Ollama),

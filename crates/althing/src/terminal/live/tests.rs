@@ -1,6 +1,6 @@
 use super::*;
 use althing_assembly::event::{Ending, Failure, Parts, Said, SeatInfo, Totals};
-use althing_chat::{Retry, Stop};
+use althing_chat::{Called, Retry, Stop, ToolCall};
 use althing_stdx::Kind;
 use expect_test::{Expect, expect};
 
@@ -28,6 +28,7 @@ fn opening(seats: &[&str]) -> What {
         max_cost_usd: Some(1.0),
         estimate_usd: Some(0.125),
         tools: vec![],
+        offered: vec![],
         stream: true,
         council: None,
     }))
@@ -85,6 +86,48 @@ fn check(screen: Screen, events: Vec<What>, want: Expect) {
         out.push_str(&live.tick(3000));
     }
     want.assert_eq(&out.replace('\r', "<").replace("\x1b[K", ">"));
+}
+
+#[test]
+fn a_call_is_told_behind_the_speech_it_was_made_for() {
+    let call = ToolCall {
+        id: "1".into(),
+        name: "calc_add".into(),
+        arguments: r#"{"a":1}"#.into(),
+        signature: None,
+    };
+    let called = |result: &str, failed| Called {
+        call: call.clone(),
+        result: result.into(),
+        failed,
+        took_ms: 1,
+        kept: false,
+    };
+    let note = |note| What::TurnNoted { turn: 0, note };
+    let events = vec![
+        opening(&["Ada", "Bob"]),
+        What::TurnStarted(turn(0, "Ada")),
+        note(Note::Calling(call.clone())),
+        note(Note::Called(called("3\x1b[31m", false))),
+        note(Note::Called(called("no\nway", true))),
+        said(turn(0, "Ada"), "Three."),
+    ];
+    let plain = Screen { live: false, colour: false, columns: 80 };
+    check(
+        plain,
+        events,
+        expect![[r#"
+            Why\u{1b}?
+            standard · Ada, Bob · about $0.12, stops at $1.00 · run run1
+
+            Ada
+              Three.
+
+            called calc_add with {"a":1} -> 3\u{1b}[31m
+
+            called calc_add with {"a":1} -> failed: no way
+        "#]],
+    );
 }
 
 #[test]

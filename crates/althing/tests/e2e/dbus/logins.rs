@@ -85,3 +85,27 @@ fn a_denied_login_fails() {
     assert_eq!(ended["success"], false, "{ended}");
     assert!(ended.get("credentials").is_none(), "{ended}");
 }
+
+#[test]
+fn a_login_that_nobody_has_confirmed_yet_is_pending() {
+    // A second and a half of waiting, ten questions a second.
+    let script = Logins { polls: 15, ..Logins::default() };
+    let upstream = Upstream::start(Options::default().logins(script));
+    let Some(bus) = bus(&upstream) else { return };
+    let _serving = bus.serve();
+    let Some(mut python) = Python::start(&bus) else { return };
+    for (kind, ..) in PROVIDERS {
+        let provider = begin(&mut python, kind);
+        let mut brief = provider.clone();
+        brief["timeout_ms"] = json!(0);
+        let pending = python.ask("CompleteOAuth", brief);
+        assert_eq!(pending["success"], false, "{pending}");
+        assert_eq!(pending["error_code"], "busy", "{pending}");
+        let message = pending["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("authorization_pending"), "{pending}");
+        assert!(pending.get("credentials").is_none(), "{pending}");
+        let done = python.ask("CompleteOAuth", provider);
+        assert_eq!(done["success"], true, "{done}");
+        assert!(done["credentials"]["access_token"].is_string(), "{done}");
+    }
+}

@@ -68,6 +68,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         max_cost_usd: None,
         estimate_usd: None,
         tools: vec![],
+        offered: vec![],
         stream: true,
         council: None,
     };

@@ -21,7 +21,8 @@ enum Way {
 /// Puts the wish for thinking into `body`; tells whether the model will think.
 pub(super) fn write(model: &str, ask: &Ask, max_tokens: u32, body: &mut Value) -> bool {
     let effort = ask.effort.as_deref().filter(|effort| !matches!(*effort, "none" | "off"));
-    let Some(effort) = effort else { return false };
+    // A model that is made to call a tool may not think first.
+    let Some(effort) = effort.filter(|_| ask.tool_choice.is_none()) else { return false };
     match way(model) {
         Way::Effort => {
             // Without `display` the thoughts of the newest models stay hidden.

@@ -1,7 +1,7 @@
 //! Requests, to the byte: `testdata/requests/<dialect>-<case>.txt`.
 
 use super::super::{ALL, Dialect, Request, anthropic, gemini, ollama, openai};
-use althing_chat::{Ask, Message, Tool, ToolCall};
+use althing_chat::{Ask, Format, Message, Tool, ToolCall, ToolChoice};
 use expect_test::{ExpectFile, expect_file};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ fn expected(file: &str) -> ExpectFile {
 
 #[track_caller]
 fn check(case: &str, dialect: &Dialect, model: &str, ask: &Ask) {
-    let Request { path, headers, body } = (dialect.write)(model, ask);
+    let Request { path, headers, body } = (dialect.write)(model, ask).expect("it has words");
     let headers: String =
         headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     let body = serde_json::to_string_pretty(&sorted(body)).expect("JSON");
@@ -33,7 +33,7 @@ fn sorted(value: Value) -> Value {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-    ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+    ToolCall { id: id.into(), name: name.into(), arguments: arguments.into(), signature: None }
 }
 
 /// Every kind of message, two calls at once, and every option.
@@ -67,6 +67,7 @@ fn everything() -> Ask {
         temperature: Some(0.7),
         effort: Some("low".into()),
         stream: true,
+        ..Ask::new("", "")
     }
 }
 
@@ -98,11 +99,34 @@ fn every_dialect_writes_a_call_without_text_or_options() {
     check("plain", &ollama::OLLAMA, "qwen3:8b", &plain);
 }
 
+/// Gemini sees again what it put beside a call, and the stand-in only where nobody kept it.
+#[test]
+fn gemini_gets_its_signatures_back() {
+    #[track_caller]
+    fn check(model: &str, signatures: [Option<&str>; 2], want: [Option<&str>; 2]) {
+        let calls = signatures
+            .map(|it| ToolCall { signature: it.map(String::from), ..call("fc", "weather", "{}") });
+        let messages = vec![Message::user("Paris?"), Message::calls("", calls.to_vec())];
+        let body = (gemini::GEMINI.write)(model, &Ask { messages, ..Ask::new("", "") }).body;
+        let parts = &body["contents"][1]["parts"];
+        assert_eq!([0, 1].map(|at| parts[at]["thoughtSignature"].as_str()), want, "{model}");
+    }
+    let stand_in = Some("skip_thought_signature_validator");
+    check("gemini-3-pro", [Some("a"), None], [Some("a"), None]);
+    check("gemini-3-pro", [None, None], [stand_in, None]);
+    check("gemini-4-argon", [None, Some("b")], [stand_in, Some("b")]);
+    check("gemini-2.5-flash", [Some("a"), Some("b")], [Some("a"), Some("b")]);
+    check("gemini-2.5-flash", [None, None], [None, None]);
+}
+
 /// A model that thinks by budget does not while results of its calls go back to it.
 #[test]
 fn anthropic_does_not_think_within_a_turn() {
     let ask = Ask { effort: Some("high".into()), ..plain() };
-    let thinks = |model| (anthropic::ANTHROPIC.write)(model, &ask).body.get("thinking").is_some();
+    let thinks = |model| {
+        let written = (anthropic::ANTHROPIC.write)(model, &ask).expect("it has words");
+        written.body.get("thinking").is_some()
+    };
     assert!(!thinks("claude-sonnet-4-5"));
     assert!(thinks("claude-opus-4-6"));
 }
@@ -130,18 +154,51 @@ fn options_follow_the_model() {
         (&ollama::OLLAMA, "qwen3", "none"),
     ] {
         ask.effort = Some(effort.into());
-        let mut body = (dialect.write)(model, &ask).body;
-        for known in ["model", "messages", "contents", "stream", "stream_options"] {
-            body.as_object_mut().expect("an object").remove(known);
-        }
-        shown += &format!("{model} {effort}: {}\n", sorted(body));
+        shown += &format!("{model} {effort}: {}\n", options(dialect, model, &ask));
     }
     expected("options.txt").assert_eq(&shown);
 }
 
+/// What a request says besides what it is about; or the fault.
+fn options(dialect: &Dialect, model: &str, ask: &Ask) -> String {
+    let mut body = match (dialect.write)(model, ask) {
+        Ok(request) => request.body,
+        Err(fault) => return fault.to_string(),
+    };
+    for known in ["model", "messages", "contents", "stream", "stream_options"] {
+        body.as_object_mut().expect("an object").remove(known);
+    }
+    sorted(body).to_string()
+}
+
+/// Calls that must be made, ends and forms of an answer: each in the words of each dialect.
+#[test]
+fn what_an_answer_must_be_follows_the_dialect() {
+    let schema = json!({ "type": "object", "properties": { "x": { "type": "integer" } } });
+    let named = ToolChoice::Named("weather".into());
+    let cases = [
+        ("any tool", Ask { tool_choice: Some(ToolChoice::Any), ..Ask::new("", "hi") }),
+        ("this tool", Ask { tool_choice: Some(named), ..Ask::new("", "hi") }),
+        ("stop", Ask { stop: vec!["\n".into(), "END".into()], ..Ask::new("", "hi") }),
+        ("json", Ask { format: Some(Format::Json), ..Ask::new("", "hi") }),
+        ("schema", {
+            let format = Format::Schema { name: "point".into(), schema, strict: true };
+            Ask { format: Some(format), effort: Some("high".into()), ..Ask::new("", "hi") }
+        }),
+    ];
+    let mut shown = String::new();
+    for (case, ask) in &cases {
+        for (dialect, model) in ALL.iter().zip(["m", "claude-opus-4-7", "gemini-2.0-flash", "m"]) {
+            shown += &format!("{case}, {}: {}\n", dialect.name, options(dialect, model, ask));
+        }
+    }
+    expected("forms.txt").assert_eq(&shown);
+}
+
 #[test]
 fn a_model_cannot_lead_the_path_astray() {
-    let path = |model| (gemini::GEMINI.write)(model, &Ask::new("", "hi")).path;
+    let written = |model| (gemini::GEMINI.write)(model, &Ask::new("", "hi"));
+    let path = |model| written(model).expect("it has words").path;
     assert_eq!(
         path("a?key=b#c d"),
         "/v1beta/models/a%3Fkey%3Db%23c%20d:streamGenerateContent?alt=sse"

@@ -96,13 +96,13 @@ fn sections_of_ones_own() {
     check(
         &home,
         &[
-            "gpu http://gpu-box:11434 - x1 []",
             "work https://llm.example.com/v1 …1234 x2 [big|The big one]",
+            "gpu http://gpu-box:11434 - x1 []",
         ],
     );
     home.warns(&[
-        "providers.Demo.provider in /home/.config/althing/config.toml: cannot be a provider's name",
         "providers.odd.provider in /home/.config/althing/config.toml: must be one of openai, ",
+        "providers.Demo.provider in /home/.config/althing/config.toml: cannot be a provider's name",
         "providers.eu.api_key in /home/.config/althing/config.toml: Anthropic wants a key",
         "providers.lost.base_url: is not set, so this server is not used",
     ]);

@@ -50,9 +50,14 @@ pub(super) async fn add_oauth_provider(asked: Asked) -> Outcome {
     Ok(sent)
 }
 
+/// `timeout_ms` is not in the protocol: a program that draws something meanwhile asks often and
+/// waits briefly.
 pub(super) async fn complete_oauth(asked: Asked) -> Outcome {
-    let id: String = asked.read().required("provider_id")?;
-    let credentials = asked.service.complete_oauth(&asked.caller, &id).await?;
+    let fields = asked.read();
+    let id: String = fields.required("provider_id")?;
+    let wait = at_least(&fields, "timeout_ms", 0)?.map(|ms| ms.unsigned_abs().into());
+    let wait = wait.map_or(Duration::MAX, Duration::from_millis);
+    let credentials = asked.service.complete_oauth_within(&asked.caller, &id, wait).await?;
     let mut sent = Sent::new();
     put(&mut sent, "credentials", credentials.map(Word::write));
     Ok(sent)

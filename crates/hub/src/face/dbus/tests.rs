@@ -88,7 +88,8 @@ fn returns<T: Word + Clone + PartialEq + std::fmt::Debug>(word: T) {
 
 #[test]
 fn words_come_back_as_they_went() {
-    let call = ToolCall { id: "1".into(), name: "t".into(), arguments: "{}".into() };
+    let call =
+        ToolCall { id: "1".into(), name: "t".into(), arguments: "{}".into(), signature: None };
     returns(Message::calls("so", vec![call.clone()]));
     returns(Message::tool("1", "found"));
     returns(Message::system(""));

@@ -134,6 +134,7 @@ impl Word for ToolCall {
             id: fields.required("id")?,
             name: fields.required("name")?,
             arguments: fields.required("arguments_json")?,
+            signature: None,
         })
     }
 

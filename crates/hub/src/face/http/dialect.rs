@@ -9,7 +9,7 @@ pub(super) mod responses;
 mod tests;
 
 use super::shape::Shape;
-use althing_chat::{Answer, Ask, Delta, Tool};
+use althing_chat::{Answer, Ask, Delta, Tool, ToolChoice};
 use althing_gateway::Provider;
 use althing_stdx::{Fault, Result};
 use serde_json::Value;
@@ -85,7 +85,23 @@ fn event(out: &mut String, name: Option<&str>, data: &Value) {
     out.push_str("\n\n");
 }
 
-/// Tools that the model may not use are as good as not there.
-fn allowed(tools: Vec<Tool>, none: bool) -> Vec<Tool> {
-    if none { vec![] } else { tools }
+/// What a client says about calling tools.
+enum Choice {
+    /// The model decides.
+    Free,
+    /// None may be called.
+    None,
+    Forced(ToolChoice),
+}
+
+impl Choice {
+    /// The tools that are left and what has to be called. Tools that the model may not use are as
+    /// good as not there.
+    fn over(self, tools: Vec<Tool>) -> (Vec<Tool>, Option<ToolChoice>) {
+        match self {
+            Choice::Free => (tools, None),
+            Choice::None => (vec![], None),
+            Choice::Forced(choice) => (tools, Some(choice)),
+        }
+    }
 }

@@ -72,6 +72,9 @@ fn subject(ask: &Ask) -> Result<(String, Vec<Quoted>)> {
     if !ask.tools.is_empty() {
         return Err(Fault::invalid("tools: a discussion calls none"));
     }
+    if ask.format.is_some() || !ask.stop.is_empty() {
+        return Err(Fault::invalid("a discussion ends with its synthesis, which is text"));
+    }
     let Some(last) = ask.messages.iter().rposition(|it| it.role == Role::User) else {
         return Err(Fault::invalid("messages: a discussion needs a word of the user"));
     };

@@ -1,5 +1,6 @@
 //! The listener: every connection is one task, from its first byte to its last.
 
+use super::patience::{Begun, Patience};
 use super::router::App;
 use super::wire::Wire;
 use super::{Limits, Options};
@@ -7,7 +8,6 @@ use crate::service::Service;
 use althing_stdx::{Fault, Kind, Result};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -107,8 +107,10 @@ async fn converse(app: Arc<App>, socket: TcpStream, limits: Limits, stop: Cancel
     let closed = line.closed();
     let answer = service_fn(move |request| app.clone().answer(line.clone(), request));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_header_size(HEAD_BYTES_MAX);
-    let mut talk = pin!(http.serve_connection(Wire::new(socket, limits.stall), answer));
+    let begun = Begun::default();
+    http.timer(Patience::new(limits.head, begun.clone()));
+    http.header_read_timeout(limits.idle).max_header_size(HEAD_BYTES_MAX);
+    let mut talk = pin!(http.serve_connection(Wire::new(socket, begun, limits.stall), answer));
     tokio::select! {
         // An error is the client's: it left, dawdled or does not speak HTTP.
         _ = talk.as_mut() => return,

@@ -83,6 +83,7 @@ async fn send(
         Err(declined) => return decline(service, dialect.shape, &targets, declined),
     };
     let (status, headers, target) = (passed.status, passed.headers, passed.target);
+    service.library.answered(&target.endpoint.id);
     match passed.body {
         Passing::Whole(bytes, usage) => {
             service.metrics.record(sample(service, &target, false, usage));

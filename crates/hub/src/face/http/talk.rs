@@ -5,19 +5,24 @@ use super::body;
 use super::dialect::{Dialect, Head, Writer, anthropic};
 use super::discussion;
 use super::pass;
-use super::peek::affinity;
 use super::reply::{Reply, events, json, refusal};
 use super::router::Desk;
 use crate::log::now_ms;
+use crate::workers::split_tools;
 use althing_chat::{Answer, Delta, Speaking, Usage};
-use althing_gateway::{Target, pass as through, split_effort};
+use althing_gateway::{Target, WORKER, pass as through, split_effort};
 use althing_stdx::{Fault, Kind, Result};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use hyper::header::HeaderMap;
 use serde_json::Value;
 use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Headers in which clients name a conversation.
+const SESSION_HEADERS: [&str; 2] = ["x-session-id", "session_id"];
 
 /// What comes of a model or an assembly.
 pub(super) enum Piece {
@@ -47,15 +52,26 @@ async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Resu
         let pieces = discussion::hold(&desk.service, method, &wanted.ask).await?;
         return reply(pieces, writer, head.stream).await;
     }
-    let affinity = affinity(&parts.headers, &body);
+    let affinity = affinity(&parts.headers, &head);
     let targets = targets(&desk, &head.model).await?;
-    if passes(dialect, &targets) {
+    if passes(dialect, &targets) && !split_tools(&head.model).1 {
         return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
     }
     let wanted = (dialect.read)(&parse(&body)?)?;
-    let voice = desk.service.voice(&head.model, affinity)?;
+    let voice = desk.service.tooled(&head.model, affinity).await?;
     let writer = (dialect.writer)(new_head(head.model, wanted.echo));
     reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await
+}
+
+/// What keeps a conversation where its prompt is cached: the name in a header, else what the body
+/// tells.
+fn affinity(headers: &HeaderMap, head: &through::Head) -> Option<u64> {
+    let Some(id) = SESSION_HEADERS.iter().find_map(|name| headers.get(*name)) else {
+        return head.conversation;
+    };
+    let mut hasher = DefaultHasher::new();
+    id.as_bytes().hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// What a name means: from memory, and only where nobody knows it from the store and the providers.
@@ -70,7 +86,9 @@ pub(super) async fn targets(desk: &Desk, model: &str) -> Result<Vec<Target>> {
 /// An effort behind the name has to be put into the request.
 pub(super) fn passes(dialect: &Dialect, targets: &[Target]) -> bool {
     let takes = |target: &Target| {
-        (dialect.passes)(target.endpoint.provider) && split_effort(&target.model).1.is_none()
+        let provider = target.endpoint.provider;
+        let has_effort = split_effort(&target.model).1.is_some();
+        (dialect.passes)(provider) && provider.name != WORKER.name && !has_effort
     };
     !targets.is_empty() && targets.iter().all(takes)
 }
@@ -85,7 +103,11 @@ fn new_head(model: String, echo: super::dialect::Echo) -> Head {
 }
 
 fn spoken(speaking: Speaking) -> Pieces {
-    speaking.map(|delta| delta.map(Piece::Delta)).boxed()
+    let piece = |delta| match delta {
+        Delta::Calling(call) => Piece::Comment(format!("calls {}", call.name)),
+        delta => Piece::Delta(delta),
+    };
+    speaking.map(move |delta| delta.map(piece)).boxed()
 }
 
 /// The whole answer, or the beginning of a stream. Until something real comes an error still has a
@@ -201,4 +223,25 @@ async fn count(desk: Desk, request: Request) -> Result<Reply> {
     let mark = hyper::header::HeaderValue::from_static("estimate");
     reply.headers_mut().insert("x-althing-tokens", mark);
     Ok(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_in_a_header_wins() {
+        let of = |headers: &[(&'static str, &'static str)], body: &str| {
+            let headers = headers.iter().map(|(name, value)| {
+                (hyper::header::HeaderName::from_static(name), value.parse().unwrap())
+            });
+            affinity(&headers.collect(), &through::Head::scan(body.as_bytes()).unwrap())
+        };
+        let (named, plain) = (r#"{"model":"m","user":"u"}"#, r#"{"model":"m"}"#);
+        let header = [("x-session-id", "s")];
+        assert_eq!(of(&header, named), of(&header, plain));
+        assert_eq!(of(&[("session_id", "s")], plain), of(&header, plain));
+        assert!(of(&[], named).is_some() && of(&[], named) != of(&header, named));
+        assert_eq!(of(&[], plain), None);
+    }
 }

@@ -1,5 +1,6 @@
 //! The socket of a client that may not dawdle: what is sent to it has to go somewhere.
 
+use super::patience::Begun;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use std::future::Future;
@@ -13,14 +14,16 @@ use tokio::time::{Sleep, sleep};
 /// A socket whose writes fail once the other side has taken nothing for `stall`.
 pub(super) struct Wire<S> {
     socket: TokioIo<S>,
+    /// Told of what the client writes.
+    begun: Begun,
     stall: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Wire<S> {
-    pub(super) fn new(socket: S, stall: Duration) -> Wire<S> {
-        Wire { socket: TokioIo::new(socket), stall, waiting: None }
+    pub(super) fn new(socket: S, begun: Begun, stall: Duration) -> Wire<S> {
+        Wire { socket: TokioIo::new(socket), begun, stall, waiting: None }
     }
 
     /// `done` as it is, unless it has been waiting for too long.
@@ -44,7 +47,11 @@ impl<S: AsyncRead + Unpin> Read for Wire<S> {
         cx: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<Result<()>> {
-        Pin::new(&mut self.socket).poll_read(cx, buffer)
+        let read = Pin::new(&mut self.socket).poll_read(cx, buffer);
+        if read.is_ready() {
+            self.begun.note();
+        }
+        read
     }
 }
 

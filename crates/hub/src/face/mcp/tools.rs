@@ -5,6 +5,7 @@ use crate::council;
 use crate::runs::{Control, Run};
 use crate::service::Service;
 use crate::service::discuss::{self, Discussion};
+use crate::workers::split_tools;
 use althing_assembly::event::Ending;
 use althing_assembly::methods;
 use althing_chat::{Ask, Delta, Stop};
@@ -18,6 +19,9 @@ use std::sync::Arc;
 
 /// Characters of an answer between two notes of progress.
 const TELL_EVERY_CHARS: usize = 400;
+
+/// Bytes of what a worker's function gives; the rest is cut off, and told.
+const RESULT_BYTES_MAX: usize = 256 << 10;
 
 /// Behind an answer that no model gave.
 const DEMO: &str = "(No model is configured: scripted demo voices spoke, which know nothing.)";
@@ -254,7 +258,8 @@ impl Drop for StopOnDrop {
 async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
     let wanted: CompleteArguments = read(arguments)?;
     service.library.refresh().await?;
-    let voice = service.voice(&wanted.model, None)?;
+    let voice = service.voice(split_tools(&wanted.model).0, None)?;
+    let voice = service.with_tools(voice).await;
     let ask = Ask {
         max_tokens: wanted.max_tokens,
         ..Ask::new(wanted.system.unwrap_or_default(), wanted.prompt)
@@ -265,6 +270,7 @@ async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> 
         match delta? {
             Delta::Text(piece) => text.push_str(&piece),
             Delta::Stop(why) => stop = Some(why),
+            Delta::Calling(call) => told.tell(format!("calls {}", call.name)).await,
             _ => {}
         }
         if text.len() >= shown + TELL_EVERY_CHARS {
@@ -279,6 +285,16 @@ async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> 
         }
         Some(_) => Ok(text),
     }
+}
+
+/// At most so much as a client can be expected to read.
+pub(super) fn cut(mut text: String) -> String {
+    let bytes = text.len();
+    if bytes > RESULT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(RESULT_BYTES_MAX));
+        text.push_str(&format!("\n[cut off: {RESULT_BYTES_MAX} of {bytes} bytes]"));
+    }
+    text
 }
 
 async fn models(service: &Service) -> Result<String> {

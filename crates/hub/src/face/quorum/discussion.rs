@@ -118,6 +118,7 @@ impl Wanted {
             estimate_usd: None,
             continues: None,
             tools: vec![],
+            workers: true,
             stream: true,
         })
     }

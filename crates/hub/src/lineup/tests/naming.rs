@@ -53,6 +53,8 @@ fn what_the_configuration_alone_tells() {
     check_known("shared", "openai:shared = Shared");
     check_known("x-ai/grok-4", "openrouter:x-ai/grok-4 = Grok 4");
     check_known("openai/gpt-5.1", "openrouter:openai/gpt-5.1 = GPT 5.1");
+    check_known("claude-cli", "claude-cli = claude-cli");
+    check_known("codex-cli:gpt-5.1@high", "codex-cli:gpt-5.1@high = codex-cli:gpt-5.1@high");
     check_known("demo:skeptic", "demo:skeptic = Skeptic (demo)");
     check_known("demo:anyone", "demo:anyone = Anyone (demo)");
     check_known(" gpt-9 ", "openai:gpt-9 = GPT 9");

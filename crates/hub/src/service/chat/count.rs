@@ -1,5 +1,6 @@
 //! A voice whose calls are counted, however they end.
 
+use crate::agents;
 use crate::book::Library;
 use crate::lineup::{Sitting, price_of};
 use crate::service::metrics::{Metrics, Sample};
@@ -24,7 +25,7 @@ pub(crate) struct Counted {
 
 enum Voice {
     Routed(Routed),
-    /// One model that has no substitute, or a demo voice.
+    /// One model that has no substitute: also an agent or a demo voice.
     Alone(Arc<dyn Model>),
 }
 
@@ -59,6 +60,12 @@ impl Counted {
             Some(target) => {
                 let voice = gateway.route(&sitting.id, sitting.targets.clone(), affinity);
                 (Voice::Routed(voice), Who::of(&config.prices, target))
+            }
+            None if !sitting.demo => {
+                let agent = agents::open(library.means(), &config, &sitting.id)?;
+                let (provider, model) = sitting.id.split_once(':').unwrap_or((&sitting.id, ""));
+                let who = Who { provider: provider.into(), model: model.into(), price: None };
+                (Voice::Alone(Arc::new(agent)), who)
             }
             None => {
                 let name = sitting.id.strip_prefix(demo::PREFIX).unwrap_or(&sitting.id);

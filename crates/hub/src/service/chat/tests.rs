@@ -106,7 +106,12 @@ async fn every_call_is_counted_however_it_ends() {
 
 #[test]
 fn tool_messages_answer_the_oldest_open_call() {
-    let call = |id: &str| ToolCall { id: id.into(), name: "f".into(), arguments: "{}".into() };
+    let call = |id: &str| ToolCall {
+        id: id.into(),
+        name: "f".into(),
+        arguments: "{}".into(),
+        signature: None,
+    };
     let without_id = || Message { tool_call_id: None, ..Message::tool("", "done") };
     let asked = vec![
         Message::user("go"),

@@ -46,7 +46,7 @@ fn shown(got: Result<Received>) -> String {
             let wait = fault.retry_after.map(|wait| format!(" (after {wait:?})"));
             format!("{}: {}{}", fault.kind, fault.message, wait.unwrap_or_default())
         }
-        Ok(Received { tool_call: Some(ToolCall { id, name, arguments }), .. }) => {
+        Ok(Received { tool_call: Some(ToolCall { id, name, arguments, .. }), .. }) => {
             format!("{id} {name} {arguments}")
         }
         Ok(Received { done: true, usage, .. }) => {
@@ -339,7 +339,8 @@ async fn what_cannot_be_said() {
     .await;
     let streams = Streams::default();
     let id = open(&streams, "a", &Scripted::new("m", []));
-    let call = ToolCall { id: "c".into(), name: "f".into(), arguments: "{}".into() };
+    let (name, arguments) = ("f".into(), "{}".into());
+    let call = ToolCall { id: "c".into(), name, arguments, signature: None };
     let odd = Message { tool_calls: vec![call], ..Message::user("x") };
     let fault = say(&streams, "a", &id, odd).unwrap_err();
     assert_eq!(fault.message, "message.tool_calls: only an assistant has them");

@@ -19,7 +19,7 @@ const OFFER: Notes<'static> =
 
 /// What `metadata` of the answer says about extensions; `None` if there is no such field.
 fn notes_of(bench: &Bench, message: &[u8]) -> Option<bool> {
-    let packet = match bench.running.judge(message, &bench.link) {
+    let packet = match bench.running.judge(message.to_vec(), &bench.link) {
         Step::Answer(packet) => packet,
         Step::Run(job) => bench.running.answer(&job),
         step => panic!("{step:?}"),
@@ -103,14 +103,14 @@ fn s38_4_a_service_that_wants_a_token_lets_nobody_else_in() {
 fn s38_2_a_call_is_cancelled_by_its_own_caller_only() {
     let first = bench(child());
     let message = call("add", b"\x92\x01\x02").payload();
-    let Step::Run(job) = first.running.judge(&message, &first.link) else { panic!() };
+    let Step::Run(job) = first.running.judge(message, &first.link) else { panic!() };
     let cancel = |id| Draft::new(Kind::Cancel, Id::Text(id)).payload();
     assert_eq!(first.answer(&cancel("1")), "ignored", "it is not there yet");
     let job = first.running.desk.admit(job).unwrap();
     assert_eq!(first.answer(&cancel("2")), "ignored");
     let stranger = bench(child());
-    assert!(matches!(first.running.judge(&cancel("1"), &stranger.link), Step::Ignore));
-    let Step::Cancel(ticket) = first.running.judge(&cancel("1"), &first.link) else { panic!() };
+    assert!(matches!(first.running.judge(cancel("1"), &stranger.link), Step::Ignore));
+    let Step::Cancel(ticket) = first.running.judge(cancel("1"), &first.link) else { panic!() };
     ticket.cancel();
     let answer = payload(&first.running.answer(&job));
     let error = Envelope::scan(&answer).unwrap().error.and_then(msgpack::text);

@@ -27,7 +27,7 @@ fn messages(wire: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn answered(bench: &Bench, message: &[u8]) -> Option<Vec<u8>> {
-    let packet = match bench.running.judge(message, &bench.link) {
+    let packet = match bench.running.judge(message.to_vec(), &bench.link) {
         Step::Ignore | Step::End | Step::Cancel(_) | Step::Taken(..) => return None,
         Step::Answer(packet) => packet,
         Step::Run(job) if job.ticket.is_stream => {

@@ -52,7 +52,7 @@ impl Far {
     fn call(&self, max: Duration) -> thread::JoinHandle<Option<Result<Reply, Error>>> {
         let shared = self.shared.clone();
         let options = CallOptions::default();
-        thread::spawn(move || block_on(shared.request(&options, "add", b"\x92\x01\x02"), max))
+        thread::spawn(move || block_on(shared.request(&options, "add", &one_two()), max))
     }
 
     /// A parent of this connection, whose worker is nobody's business.

@@ -83,7 +83,11 @@ fn last(reply: &Reply, text: &str) -> Value {
             chunk(reply, json!({"parts": [{"text": text}], "role": "model"}), Some("STOP"))
         }
         Say::Call { name, arguments } => {
-            let call = json!({"functionCall": {"name": name, "args": arguments}});
+            let mut call = json!({"functionCall": {"name": name, "args": arguments}});
+            // Only those that want it back sign their calls.
+            if reply.model.contains("gemini-3") {
+                call["thoughtSignature"] = format!("signature-{}", reply.nth).into();
+            }
             chunk(reply, json!({"parts": [call], "role": "model"}), Some("STOP"))
         }
         Say::Refusal(_) => {

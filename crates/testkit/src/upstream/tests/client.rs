@@ -36,6 +36,10 @@ pub(super) fn chat(dialect: Dialect, model: &str, stream: bool) -> Call {
     let body = json!({"model": model, "stream": stream, "messages": messages});
     let (path, body) = match dialect {
         Dialect::OpenAi => ("/v1/chat/completions".into(), body),
+        Dialect::Responses => {
+            let body = json!({"model": model, "stream": stream, "input": "Why?"});
+            ("/v1/responses".into(), body)
+        }
         Dialect::Anthropic => ("/v1/messages".into(), body),
         Dialect::Ollama => ("/api/chat".into(), body),
         Dialect::Gemini => {

@@ -2,9 +2,11 @@
 //! blocks start and stop one after another, the message says why it stops, and stops.
 
 use super::field::Field;
-use super::{Dialect, Echo, Head, Wanted, Writer, allowed, event};
+use super::{Choice, Dialect, Echo, Head, Wanted, Writer, event};
 use crate::face::http::shape::Shape;
-use althing_chat::{Answer, Ask, Delta, Message, Role, Stop, Tool, ToolCall, Usage};
+use althing_chat::{
+    Answer, Ask, Delta, Format, Message, Role, Stop, Tool, ToolCall, ToolChoice, Usage,
+};
 use althing_gateway::dialect::anthropic::ANTHROPIC;
 use althing_stdx::{Fault, Result};
 use serde_json::{Value, json};
@@ -21,8 +23,9 @@ pub(in super::super) static DIALECT: Dialect = Dialect {
 
 fn read(body: &Value) -> Result<Wanted> {
     let body = Field::body(body)?;
-    let stops = body.get("stop_sequences");
-    stops.refuse_if(!stops.list()?.is_empty(), "this model cannot be told where to stop")?;
+    let stops = body.get("stop_sequences").list()?;
+    let stop =
+        stops.iter().map(|it| it.wanted_text().map(str::to_string)).collect::<Result<_>>()?;
     let mut messages = Vec::new();
     let system = words(&body.get("system"))?;
     if !system.is_empty() {
@@ -35,23 +38,51 @@ fn read(body: &Value) -> Result<Wanted> {
         return Err(body.get("messages").bad("at least one is needed"));
     }
     let thinking = body.get("thinking").get("type").text()?;
+    let (tools, tool_choice) = choice(&body.get("tool_choice"))?.over(tools(&body)?);
     let ask = Ask {
         messages,
-        tools: allowed(tools(&body)?, is_none(&body.get("tool_choice"))?),
+        tools,
+        tool_choice,
+        stop,
+        format: format(&body)?,
         max_tokens: body.get("max_tokens").count()?,
         temperature: body.get("temperature").decimal()?,
         effort: body.get("output_config").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
+        made: vec![],
     };
     let thinking = thinking.is_some_and(|it| it != "disabled");
     Ok(Wanted { ask, echo: Echo { thinking, ..Echo::default() } })
 }
 
-fn is_none(choice: &Field) -> Result<bool> {
+fn choice(choice: &Field) -> Result<Choice> {
     match choice.get("type").text()? {
-        Some("none") => Ok(true),
-        Some("auto") | None => Ok(false),
-        Some(_) => Err(choice.get("type").bad("this model takes `auto` or `none`")),
+        Some("auto") | None => Ok(Choice::Free),
+        Some("none") => Ok(Choice::None),
+        Some("any") => Ok(Choice::Forced(ToolChoice::Any)),
+        Some("tool") => {
+            let name = choice.get("name").wanted_text()?;
+            Ok(Choice::Forced(ToolChoice::Named(name.into())))
+        }
+        Some(_) => Err(choice.get("type").bad("must be auto, any, tool or none")),
+    }
+}
+
+/// The form of an answer, in its place or where it was before.
+fn format(body: &Field) -> Result<Option<Format>> {
+    let (now, before) = (body.get("output_config").get("format"), body.get("output_format"));
+    let format = if now.is_absent() { before } else { now };
+    if format.is_absent() {
+        return Ok(None);
+    }
+    match format.kind()? {
+        "json_schema" => {
+            let given = format.get("schema");
+            let schema = given.object()?.ok_or_else(|| given.bad("is missing"))?;
+            let schema = Value::Object(schema.clone());
+            Ok(Some(Format::Schema { name: "answer".into(), schema, strict: true }))
+        }
+        kind => Err(format.get("type").bad(format!("'{kind}' is not known to this model"))),
     }
 }
 
@@ -105,6 +136,7 @@ fn call(block: &Field) -> Result<ToolCall> {
         id: block.get("id").wanted_text()?.into(),
         name: block.get("name").wanted_text()?.into(),
         arguments: input.map_or_else(|| "{}".into(), |it| Value::Object(it.clone()).to_string()),
+        signature: None,
     })
 }
 
@@ -246,7 +278,7 @@ impl Blocks {
     }
 
     fn call(&mut self, out: &mut String, call: &ToolCall) {
-        let ToolCall { id, name, arguments } = call;
+        let ToolCall { id, name, arguments, .. } = call;
         self.start(out, json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
         self.piece(out, json!({ "type": "input_json_delta", "partial_json": arguments }));
         self.close(out);
@@ -273,6 +305,7 @@ impl Writer for Blocks {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
             Delta::Reasoning(_) | Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
 

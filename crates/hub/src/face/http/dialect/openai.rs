@@ -1,9 +1,9 @@
 //! OpenAI's chat completions.
 
 use super::field::Field;
-use super::{Dialect, Echo, Head, Wanted, Writer, allowed, event};
+use super::{Choice, Dialect, Echo, Head, Wanted, Writer, event};
 use crate::face::http::shape::Shape;
-use althing_chat::{Answer, Ask, Delta, Message, Stop, Tool, ToolCall, Usage};
+use althing_chat::{Answer, Ask, Delta, Format, Message, Stop, Tool, ToolCall, ToolChoice, Usage};
 use althing_gateway::dialect::openai::OPENAI;
 use althing_stdx::{Fault, Result};
 use serde_json::{Value, json};
@@ -26,14 +26,19 @@ fn read(body: &Value) -> Result<Wanted> {
         return Err(body.get("messages").bad("at least one is needed"));
     }
     let max_tokens = body.get("max_completion_tokens").count()?;
-    let choice = body.get("tool_choice");
+    let (tools, tool_choice) = choice(&body.get("tool_choice"))?.over(tools(&body)?);
+    let form = body.get("response_format");
     let ask = Ask {
         messages,
-        tools: allowed(tools(&body)?, is_none(&choice)?),
+        tools,
+        tool_choice,
+        stop: stops(&body.get("stop"))?,
+        format: format(&form, &form.get("json_schema"))?,
         max_tokens: max_tokens.or(body.get("max_tokens").count()?),
         temperature: body.get("temperature").decimal()?,
         effort: body.get("reasoning_effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
+        made: vec![],
     };
     let include_usage = body.get("stream_options").get("include_usage").flag()?;
     Ok(Wanted { ask, echo: Echo { include_usage, ..Echo::default() } })
@@ -44,14 +49,6 @@ fn refuse_what_is_lost(body: &Field) -> Result<()> {
     let field = |name: &str| body.get(name);
     let n = field("n");
     n.refuse_if(n.count()?.is_some_and(|it| it != 1), "this model gives one answer at a time")?;
-    let (stop, why) = (field("stop"), "this model cannot be told where to stop");
-    stop.refuse_if(
-        !stop.is_absent() && stop.value.as_array().is_none_or(|it| !it.is_empty()),
-        why,
-    )?;
-    let format = field("response_format").get("type");
-    format
-        .refuse_if(format.text()?.is_some_and(|it| it != "text"), "this model only writes text")?;
     let logprobs = field("logprobs");
     logprobs.refuse_if(logprobs.flag()?, "this model does not tell them")?;
     let audio = field("audio");
@@ -60,13 +57,50 @@ fn refuse_what_is_lost(body: &Field) -> Result<()> {
     functions.refuse_if(!functions.is_absent(), "this old form is not taken; `tools` is")
 }
 
-/// Whether the model may use no tool. Being made to use one cannot be carried.
-pub(super) fn is_none(choice: &Field) -> Result<bool> {
+/// What `tool_choice` says, here and in the other form of a request, which has the name outside.
+pub(super) fn choice(choice: &Field) -> Result<Choice> {
+    if choice.is_absent() {
+        return Ok(Choice::Free);
+    }
     match choice.value.as_str() {
-        Some("none") => Ok(true),
-        Some("auto") => Ok(false),
-        None if choice.is_absent() => Ok(false),
-        _ => Err(choice.bad("this model takes `auto` or `none`")),
+        Some("auto") => Ok(Choice::Free),
+        Some("none") => Ok(Choice::None),
+        Some("required") => Ok(Choice::Forced(ToolChoice::Any)),
+        Some(_) => Err(choice.bad("must be auto, none, required or name a function")),
+        None => match choice.kind()? {
+            kind @ ("function" | "custom") => {
+                let (inside, outside) = (choice.get(kind).get("name"), choice.get("name"));
+                let name = if outside.is_absent() { inside } else { outside };
+                Ok(Choice::Forced(ToolChoice::Named(name.wanted_text()?.into())))
+            }
+            kind => Err(choice.get("type").bad(format!("'{kind}' is not known to this model"))),
+        },
+    }
+}
+
+/// One text or several.
+fn stops(stop: &Field) -> Result<Vec<String>> {
+    if let Some(one) = stop.value.as_str() {
+        return Ok(vec![one.into()]);
+    }
+    stop.list()?.iter().map(|it| it.wanted_text().map(str::to_string)).collect()
+}
+
+/// The form of an answer; `schema` is where its name and schema are.
+pub(super) fn format(format: &Field, schema: &Field) -> Result<Option<Format>> {
+    match format.get("type").text()? {
+        None | Some("text") => Ok(None),
+        Some("json_object") => Ok(Some(Format::Json)),
+        Some("json_schema") => {
+            let given = schema.get("schema");
+            let object = given.object()?.ok_or_else(|| given.bad("is missing"))?;
+            Ok(Some(Format::Schema {
+                name: schema.get("name").wanted_text()?.into(),
+                schema: Value::Object(object.clone()),
+                strict: schema.get("strict").flag()?,
+            }))
+        }
+        Some(kind) => Err(format.get("type").bad(format!("'{kind}' is not known to this model"))),
     }
 }
 
@@ -110,6 +144,7 @@ fn call(field: &Field) -> Result<ToolCall> {
         id: field.get("id").wanted_text()?.into(),
         name: function.get("name").wanted_text()?.into(),
         arguments: arguments.into(),
+        signature: None,
     })
 }
 
@@ -201,6 +236,7 @@ impl Writer for Chunks {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
             Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
 

@@ -16,6 +16,17 @@ async fn a_head_that_does_not_end_is_cut() {
 }
 
 #[tokio::test]
+async fn who_says_nothing_is_let_go() {
+    let face = Face::start(Limits { idle: SHORT, ..Limits::default() }).await;
+    let mut line = face.connect().await;
+    assert_eq!(line.rest().await, "");
+    let mut line = face.connect().await;
+    line.send(&face.request("GET", "/healthz", "", "")).await;
+    assert_eq!(line.answer().await.status, 200);
+    assert_eq!(line.rest().await, "");
+}
+
+#[tokio::test]
 async fn a_head_that_is_too_long_is_refused() {
     let face = Face::start(Limits::default()).await;
     let many: String = (0..200).map(|at| format!("x-{at}: y\r\n")).collect();

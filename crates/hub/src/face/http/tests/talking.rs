@@ -1,6 +1,7 @@
 //! Pieces as replies: when a stream has begun, what is held back, what a comment looks like.
 
 use super::super::dialect::{Head, openai};
+use super::super::patience::Begun;
 use super::super::talk::{Piece, Pieces, reply};
 use super::super::wire::Wire;
 use althing_chat::{Delta, Stop};
@@ -68,7 +69,7 @@ async fn a_comment_is_one_line_whatever_is_in_it() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_is_cut_off() {
     let (ours, _theirs) = tokio::io::duplex(8);
-    let mut wire = Wire::new(ours, Duration::from_secs(30));
+    let mut wire = Wire::new(ours, Begun::default(), Duration::from_secs(30));
     let mut write =
         async |bytes: &'static [u8]| poll_fn(|cx| Pin::new(&mut wire).poll_write(cx, bytes)).await;
     assert_eq!(write(b"12345678").await.unwrap(), 8);

@@ -2,6 +2,8 @@
 
 use super::super::Limits;
 use super::kit::{Face, Line};
+use crate::service::words::RouteTarget;
+use althing_testkit::upstream::{Dialect, Route};
 use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
 
@@ -54,10 +56,6 @@ async fn every_language_reaches_every_model() {
     let face = face(&upstream).await;
     for path in PATHS {
         for model in ["openai:fake-large", "anthropic:fake-large"] {
-            if (path, model) == ("/v1/responses", "openai:fake-large") {
-                // OpenAI has this path itself; the upstream of the tests does not.
-                continue;
-            }
             let answer = face.ask("POST", path, &body(path, model, false)).await;
             assert_eq!(answer.status, 200, "{path} {model}: {answer:?}");
             assert_eq!(text(path, &answer.json()), "Hello there.", "{path} {model}");
@@ -98,6 +96,99 @@ async fn the_same_language_passes_as_it_is() {
     let used = face.service.metrics.snapshot().await.unwrap();
     assert_eq!((used.requests_total, used.requests_failed), (1, 0));
     assert!(used.prompt_tokens_total > 0, "{used:?}");
+}
+
+#[tokio::test]
+async fn a_response_passes_as_it_is() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let path = "/v1/responses";
+    let sent = json!({ "model": "openai:fake-large", "input": "Hi", "previous_response_id": "r" });
+    let answer = face.ask("POST", path, &sent.to_string()).await;
+    assert_eq!(answer.json()["id"], "resp_fake_1", "{answer:?}");
+    let failed = face.ask("POST", path, &body(path, "openai:err-429", true)).await;
+    assert_eq!(failed.status, 429, "{failed:?}");
+    assert_eq!(failed.json()["error"]["code"], "rate_limit_exceeded");
+    let seen = upstream.requests();
+    let seen: Vec<&Seen> =
+        seen.iter().filter(|it| it.route == Route::Chat(Dialect::Responses)).collect();
+    assert_eq!(seen[0].body["previous_response_id"], "r", "what is not translated is not lost");
+    let used = face.service.metrics.snapshot().await.unwrap();
+    assert_eq!((used.prompt_tokens_total, used.completion_tokens_total), (1, 2));
+    assert!(used.requests_failed > 0);
+}
+
+#[tokio::test]
+async fn vectors_and_counts_pass_as_they_are() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let texts = json!({ "model": "openai:fake-large", "input": ["one two", "three"] });
+    let answer = face.ask("POST", "/v1/embeddings", &texts.to_string()).await;
+    let vectors = answer.json()["data"].clone();
+    assert_eq!(vectors[0]["embedding"], json!([7, 0.5, -0.25]), "{answer:?}");
+    assert_eq!(vectors[1]["index"], 1, "{answer:?}");
+    let used = face.service.metrics.snapshot().await.unwrap();
+    assert_eq!((used.requests_total, used.prompt_tokens_total), (1, 3));
+    let counted = body("/v1/messages", "anthropic:fake-large", false);
+    let answer = face.ask("POST", "/v1/messages/count_tokens", &counted).await;
+    assert_eq!(answer.json(), json!({ "input_tokens": 1 }), "{answer:?}");
+    assert!(!answer.head.contains("x-althing-tokens"), "{answer:?}");
+    for path in ["/v1/embeddings", "/v1/messages/count_tokens"] {
+        let provider = if path == "/v1/embeddings" { "openai" } else { "anthropic" };
+        let wrong = json!({ "model": format!("{provider}:err-400"), "input": "x" });
+        assert_eq!(face.ask("POST", path, &wrong.to_string()).await.status, 400, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_route_of_several_languages_falls_back_by_translation() {
+    let models = ["fake-large", "err-503"];
+    let upstream =
+        Upstream::start(Options::default().models(models).text(|_| "Hello there.".into()));
+    let face = face(&upstream).await;
+    let target = |provider: &str, model: &str| RouteTarget {
+        provider_id: provider.into(),
+        model_id: model.into(),
+    };
+    for (first, second) in [("openai", "anthropic"), ("anthropic", "openai")] {
+        let targets = vec![target(first, "err-503"), target(second, "fake-large")];
+        face.service.set_route(first, targets).await.unwrap();
+        for path in PATHS {
+            let answer = face.ask("POST", path, &body(path, first, false)).await;
+            assert_eq!(answer.status, 200, "{first} {path}: {answer:?}");
+            assert_eq!(text(path, &answer.json()), "Hello there.", "{first} {path}");
+            let mut line = face.connect().await;
+            line.send(&streamed(&face, path, first)).await;
+            let got = line.rest().await;
+            assert!(got.starts_with("HTTP/1.1 200 OK"), "{first} {path}: {got}");
+        }
+    }
+    let chats = upstream.requests();
+    let asked = |dialect| chats.iter().any(|it| it.route == Route::Chat(dialect));
+    assert!(asked(Dialect::OpenAi) && asked(Dialect::Anthropic));
+    assert_eq!(upstream.count("err-503"), 2, "once for each: then it rests");
+}
+
+#[tokio::test]
+async fn what_an_answer_must_be_reaches_models_of_another_language() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let mut sent = json!({
+        "model": "anthropic:fake-large", "stop": "END",
+        "messages": [{ "role": "user", "content": "Hi" }],
+        "tools": [{ "type": "function", "function": { "name": "look" } }],
+        "tool_choice": { "type": "function", "function": { "name": "look" } },
+    });
+    let path = "/v1/chat/completions";
+    let answer = face.ask("POST", path, &sent.to_string()).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let seen = upstream.requests();
+    let body = &seen.iter().find(|it| it.route == Route::Chat(Dialect::Anthropic)).unwrap().body;
+    assert_eq!(body["tool_choice"], json!({ "type": "tool", "name": "look" }));
+    assert_eq!(body["stop_sequences"], json!(["END"]));
+    sent["response_format"] = json!({ "type": "json_object" });
+    let answer = face.ask("POST", path, &sent.to_string()).await;
+    assert_eq!((answer.status, answer.json()["error"]["param"].clone()), (400, json!("format")));
 }
 
 #[tokio::test]
@@ -161,7 +252,7 @@ async fn closing_a_connection_ends_its_call() {
 }
 
 fn chats(seen: &[Seen]) -> usize {
-    seen.iter().filter(|it| matches!(it.route, althing_testkit::upstream::Route::Chat(_))).count()
+    seen.iter().filter(|it| matches!(it.route, Route::Chat(_))).count()
 }
 
 #[tokio::test]
@@ -222,7 +313,7 @@ async fn a_discussion_answers_as_a_model_does() {
 #[tokio::test]
 async fn a_client_that_leaves_takes_its_discussion_along() {
     let upstream = Upstream::start(Options::default().mishap(|seen| match seen.route {
-        althing_testkit::upstream::Route::Chat(_) => Some("hang"),
+        Route::Chat(_) => Some("hang"),
         _ => None,
     }));
     let face = face(&upstream).await;

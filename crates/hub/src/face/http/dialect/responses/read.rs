@@ -1,8 +1,8 @@
 //! A request's items become messages.
 
 use super::super::field::Field;
-use super::super::openai::{function, is_none, text};
-use super::super::{Echo, Wanted, allowed};
+use super::super::openai::{choice, format, function, text};
+use super::super::{Echo, Wanted};
 use super::INPUT;
 use althing_chat::{Ask, Message, Role, Tool, ToolCall};
 use althing_stdx::Result;
@@ -33,13 +33,19 @@ pub(super) fn read(body: &Value) -> Result<Wanted> {
     }
     input(&body.get("input"), &mut messages)?;
     let (tools, custom) = tools(&body)?;
+    let (tools, tool_choice) = choice(&body.get("tool_choice"))?.over(tools);
+    let form = body.get("text").get("format");
     let ask = Ask {
         messages,
-        tools: allowed(tools, is_none(&body.get("tool_choice"))?),
+        tools,
+        tool_choice,
+        stop: vec![],
+        format: format(&form, &form)?,
         max_tokens: body.get("max_output_tokens").count()?,
         temperature: body.get("temperature").decimal()?,
         effort: body.get("reasoning").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
+        made: vec![],
     };
     let fields = ECHOED.iter().filter_map(|key| {
         let field = body.get(key);
@@ -55,9 +61,7 @@ fn refuse_what_is_lost(body: &Field) -> Result<()> {
         field.refuse_if(!field.is_absent(), why)?;
     }
     let background = body.get("background");
-    background.refuse_if(background.flag()?, "this model answers at once")?;
-    let format = body.get("text").get("format").get("type");
-    format.refuse_if(format.text()?.is_some_and(|it| it != "text"), "this model only writes text")
+    background.refuse_if(background.flag()?, "this model answers at once")
 }
 
 fn input(input: &Field, messages: &mut Vec<Message>) -> Result<()> {
@@ -100,7 +104,7 @@ fn item(item: &Field, messages: &mut Vec<Message>) -> Result<()> {
 fn call(item: &Field, arguments: String) -> Result<ToolCall> {
     let id = item.get("call_id").wanted_text()?.into();
     let name = item.get("name").wanted_text()?.into();
-    Ok(ToolCall { id, name, arguments })
+    Ok(ToolCall { id, name, arguments, signature: None })
 }
 
 /// Calls are part of what the assistant said right before.

@@ -192,6 +192,7 @@ impl Writer for Items {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
             Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
 

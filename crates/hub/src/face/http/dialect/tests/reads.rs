@@ -24,6 +24,15 @@ fn shown(ask: &Ask) -> String {
     for tool in &ask.tools {
         out += &format!("tool {} {:?} {}\n", tool.name, tool.description, tool.parameters);
     }
+    if let Some(choice) = &ask.tool_choice {
+        out += &format!("must call {choice:?}\n");
+    }
+    for stop in &ask.stop {
+        out += &format!("stops at {stop:?}\n");
+    }
+    if let Some(format) = &ask.format {
+        out += &format!("as {}\n", serde_json::to_string(format).unwrap());
+    }
     let Ask { max_tokens, temperature, effort, stream, .. } = ask;
     out + &format!("{max_tokens:?} {temperature:?} {effort:?} stream={stream}\n")
 }
@@ -109,9 +118,13 @@ fn openai_names_the_field() {
                 "messages[0].tool_calls[0].function.name",
             ),
             (with("n", json!(2)), "n"),
-            (with("stop", json!("x")), "stop"),
-            (with("stop", json!(["x"])), "stop"),
-            (with("response_format", json!({ "type": "json_object" })), "response_format.type"),
+            (with("stop", json!(7)), "stop"),
+            (with("stop", json!(["x", null])), "stop[1]"),
+            (with("response_format", json!({ "type": "xml" })), "response_format.type"),
+            (
+                with("response_format", json!({ "type": "json_schema", "json_schema": {} })),
+                "response_format.json_schema.schema",
+            ),
             (with("logprobs", json!(true)), "logprobs"),
             (with("audio", json!({})), "audio"),
             (with("functions", json!([])), "functions"),
@@ -120,7 +133,9 @@ fn openai_names_the_field() {
             (with("stream", json!(1)), "stream"),
             (with("tools", json!([{ "type": "web" }])), "tools[0].type"),
             (with("tools", json!([{ "type": "function" }])), "tools[0].function.name"),
-            (with("tool_choice", json!("required")), "tool_choice"),
+            (with("tool_choice", json!("sometimes")), "tool_choice"),
+            (with("tool_choice", json!({ "type": "allowed_tools" })), "tool_choice.type"),
+            (with("tool_choice", json!({ "type": "function" })), "tool_choice.function.name"),
         ],
     );
 }
@@ -211,9 +226,11 @@ fn anthropic_names_the_field() {
             (said(json!([{ "type": "tool_result" }])), "messages[0].content[0].tool_use_id"),
             (said(json!([{ "text": "x" }])), "messages[0].content[0].type"),
             (with("system", json!(7)), "system"),
-            (with("stop_sequences", json!(["x"])), "stop_sequences"),
+            (with("stop_sequences", json!([7])), "stop_sequences[0]"),
+            (with("output_format", json!({ "type": "json" })), "output_format.type"),
             (with("tools", json!([{ "name": "f" }])), "tools[0].input_schema"),
-            (with("tool_choice", json!({ "type": "any" })), "tool_choice.type"),
+            (with("tool_choice", json!({ "type": "all" })), "tool_choice.type"),
+            (with("tool_choice", json!({ "type": "tool" })), "tool_choice.name"),
             (with("max_tokens", json!("many")), "max_tokens"),
         ],
     );
@@ -294,9 +311,73 @@ fn responses_names_the_field() {
             (with("previous_response_id", json!("resp_1")), "previous_response_id"),
             (with("conversation", json!("conv_1")), "conversation"),
             (with("background", json!(true)), "background"),
-            (with("text", json!({ "format": { "type": "json_schema" } })), "text.format.type"),
+            (with("text", json!({ "format": { "type": "json_schema" } })), "text.format.schema"),
             (with("tools", json!([{ "type": "function" }])), "tools[0].name"),
-            (with("tool_choice", json!({ "type": "function", "name": "f" })), "tool_choice"),
+            (with("tool_choice", json!({ "type": "file_search" })), "tool_choice.type"),
         ],
+    );
+}
+
+#[test]
+fn what_an_answer_must_be_is_read_from_every_language() {
+    let schema = json!({ "type": "object" });
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    let named = json!({ "name": "n", "schema": schema, "strict": true });
+    check(
+        &openai::DIALECT,
+        json!({
+            "messages": messages, "tool_choice": "required", "stop": "x",
+            "response_format": { "type": "json_schema", "json_schema": named },
+        }),
+        expect![[r#"
+            user: "x"
+            must call Any
+            stops at "x"
+            as {"schema":{"name":"n","schema":{"type":"object"},"strict":true}}
+            None None None stream=false
+        "#]],
+    );
+    check(
+        &openai::DIALECT,
+        json!({
+            "messages": messages, "stop": ["x", "y"], "response_format": { "type": "json_object" },
+            "tool_choice": { "type": "function", "function": { "name": "f" } },
+        }),
+        expect![[r#"
+            user: "x"
+            must call Named("f")
+            stops at "x"
+            stops at "y"
+            as "json"
+            None None None stream=false
+        "#]],
+    );
+    check(
+        &anthropic::DIALECT,
+        json!({
+            "messages": messages, "tool_choice": { "type": "tool", "name": "f" },
+            "stop_sequences": ["x"],
+            "output_config": { "format": { "type": "json_schema", "schema": schema } },
+        }),
+        expect![[r#"
+            user: "x"
+            must call Named("f")
+            stops at "x"
+            as {"schema":{"name":"answer","schema":{"type":"object"},"strict":true}}
+            None None None stream=false
+        "#]],
+    );
+    check(
+        &responses::DIALECT,
+        json!({
+            "input": "x", "tool_choice": { "type": "function", "name": "f" },
+            "text": { "format": { "type": "json_schema", "name": "n", "schema": schema } },
+        }),
+        expect![[r#"
+            user: "x"
+            must call Named("f")
+            as {"schema":{"name":"n","schema":{"type":"object"},"strict":false}}
+            None None None stream=false
+        "#]],
     );
 }

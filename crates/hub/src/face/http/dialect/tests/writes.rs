@@ -18,7 +18,8 @@ fn head() -> Head {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> Delta {
-    Delta::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
+    let (id, name, arguments) = (id.into(), name.into(), arguments.into());
+    Delta::ToolCall(ToolCall { id, name, arguments, signature: None })
 }
 
 /// Thinking, two pieces of text, two calls, in an order that makes every block begin and end.

@@ -1,0 +1,132 @@
+//! The handles of the crate, and its child.
+
+use std::time::Instant;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use multifrost::parent::Options;
+use multifrost::{Child, Parent, Program, Value};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{BIG, Done, IN_FLIGHT};
+
+/// The child: `echo` gives its first argument back.
+pub fn child() -> Done<()> {
+    Child::new().packed_function("echo", |args| Ok(args[1..].to_vec())).run()?;
+    Ok(())
+}
+
+pub fn spawn() -> Done<Parent> {
+    let program = Program::new(std::env::current_exe()?).argument("child");
+    Ok(Parent::spawn(program, Options::default())?)
+}
+
+fn check(answer: &Value, wanted: usize) -> Done<()> {
+    match answer {
+        Value::Str(text) if text.len() == wanted => Ok(()),
+        other => Err(format!("not an echo: {other:?}").into()),
+    }
+}
+
+pub struct Blocking {
+    handle: multifrost::parent::Blocking,
+    text: String,
+}
+
+impl Blocking {
+    pub fn start() -> Done<Blocking> {
+        Ok(Blocking { handle: spawn()?.blocking(), text: "x".repeat(BIG) })
+    }
+}
+
+impl crate::Subject for Blocking {
+    fn small(&mut self) -> Done<()> {
+        let answer = self.handle.call_values("echo", &["hello".into()])?;
+        check(&answer.value()?, 5)
+    }
+
+    fn big(&mut self) -> Done<()> {
+        let answer = self.handle.call_values("echo", &[self.text.as_str().into()])?;
+        check(&answer.value()?, BIG)
+    }
+
+    /// A thread for each call.
+    fn flight(&mut self, until: Instant) -> Done<usize> {
+        let run = || -> usize {
+            let mut count = 0;
+            while Instant::now() < until && self.handle.call::<String>("echo", ("hello",)).is_ok() {
+                count += 1;
+            }
+            count
+        };
+        Ok(std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..IN_FLIGHT).map(|_| scope.spawn(run)).collect();
+            threads.into_iter().map(|it| it.join().unwrap_or(0)).sum()
+        }))
+    }
+}
+
+pub struct Async {
+    handle: Parent,
+    runtime: Runtime,
+    text: String,
+}
+
+impl Async {
+    pub fn start() -> Done<Async> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(Async { handle: spawn()?, runtime, text: "x".repeat(BIG) })
+    }
+
+    fn call(&self, text: &str) -> Done<()> {
+        let answer = self.runtime.block_on(self.handle.call_values("echo", &[text.into()]))?;
+        check(&answer.value()?, text.len())
+    }
+}
+
+impl crate::Subject for Async {
+    fn small(&mut self) -> Done<()> {
+        self.call("hello")
+    }
+
+    fn big(&mut self) -> Done<()> {
+        self.call(&self.text)
+    }
+
+    fn flight(&mut self, until: Instant) -> Done<usize> {
+        let handle = &self.handle;
+        let call = || handle.call::<String>("echo", ("hello",));
+        self.runtime.block_on(async {
+            let mut count = 0;
+            let mut calls: FuturesUnordered<_> = (0..IN_FLIGHT).map(|_| call()).collect();
+            while let Some(answer) = calls.next().await {
+                answer?;
+                count += 1;
+                if Instant::now() < until {
+                    calls.push(call());
+                }
+            }
+            Ok(count)
+        })
+    }
+}
+
+/// A parent of its own, for its memory: small calls, then many at once, then long ones.
+pub fn memory() -> Done<()> {
+    let mut parent = Blocking::start()?;
+    for _ in 0..10_000 {
+        crate::Subject::small(&mut parent)?;
+    }
+    let small = resident()?;
+    for _ in 0..100 {
+        crate::Subject::big(&mut parent)?;
+    }
+    println!("{small:.1} MB after 10 000 calls, {:.1} MB after 100 of 1 MiB", resident()?);
+    Ok(())
+}
+
+fn resident() -> Done<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024.0 / 1e6)
+}

@@ -1,0 +1,8 @@
+//! Functions in other languages: as tools of models, as models, and from the command line. The
+//! workers are those that `althing workers new` writes.
+
+mod commands;
+mod discussions;
+mod kit;
+mod mishaps;
+mod others;

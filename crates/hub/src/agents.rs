@@ -1,0 +1,71 @@
+//! CLI agents as voices of this machine.
+
+use crate::book::Means;
+use crate::config::{AgentConfig, Config, Source, agents_on_path};
+use althing_agents::{Adapter, Agent, Limits, Options};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::future::join_all;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use althing_agents::Installed;
+
+/// How long an agent may be silent where the person set nothing: some think without a word.
+const SILENCE: Duration = Duration::from_secs(300);
+
+/// Ends agents of processes that were killed.
+pub(crate) fn sweep(data_dir: &Path) {
+    althing_agents::sweep(&ledger(data_dir));
+}
+
+/// Where living agents are noted.
+fn ledger(data_dir: &Path) -> PathBuf {
+    data_dir.join("agents")
+}
+
+/// The agent that `id` means.
+pub(crate) fn open(means: &Means, config: &Config, id: &str) -> Result<Agent> {
+    let unknown = || Fault::new(Kind::UnknownModel, format!("no agent is called '{id}'"));
+    Ok(agent(means, config, config.agent(id).ok_or_else(unknown)?))
+}
+
+/// `wanted`, with nothing but words: it works without tools in an empty folder.
+fn agent(means: &Means, config: &Config, wanted: AgentConfig) -> Agent {
+    let options = Options {
+        model: wanted.model,
+        effort: wanted.effort,
+        program: wanted.program,
+        arguments: wanted.arguments,
+        repo: None,
+        config: wanted.config_dir,
+        environment: means.world.env.clone(),
+        variables: wanted.variables,
+        limits: limits(config),
+        ledger: ledger(&means.data_dir),
+        raw: None,
+    };
+    Agent::new(wanted.adapter, options)
+}
+
+fn limits(config: &Config) -> Limits {
+    let total = Duration::from_secs(*config.turn_seconds_max);
+    let is_default = config.model_timeout_seconds.source == Source::Default;
+    let idle = Duration::from_secs(*config.model_timeout_seconds);
+    Limits { idle: if is_default { SILENCE.min(total) } else { idle }, total }
+}
+
+/// Every agent that is on this machine or configured, and what is known of it; all at once.
+pub async fn installed(means: &Means, config: &Config) -> Vec<(String, Result<Installed>)> {
+    let on_path = agents_on_path(&means.world);
+    let found = on_path.iter().filter_map(|(name, _)| config.agent(&format!("{name}-cli")));
+    let is_found = |it: &&AgentConfig| match &it.adapter {
+        Adapter::Known(row) => on_path.iter().any(|(name, _)| *name == row.name),
+        Adapter::Custom(_) => false,
+    };
+    let more = config.agents.iter().filter(|it| !is_found(it)).cloned();
+    let probes = found.chain(more).map(|wanted| async move {
+        let name = wanted.name.clone();
+        (name, agent(means, config, wanted).probe().await)
+    });
+    join_all(probes).await
+}

@@ -1,0 +1,155 @@
+//! Workers: functions in other languages as tools for models, and as models. They start when they
+//! are first needed, and end with this process or when nobody has needed them for a while.
+
+mod function;
+mod log;
+mod model;
+mod names;
+mod offer;
+mod program;
+#[cfg(test)]
+mod tests;
+mod tooled;
+mod value;
+mod worker;
+
+pub use function::Function;
+pub(crate) use function::read_function;
+pub use log::Line;
+pub use offer::Offer;
+pub(crate) use tooled::Tooled;
+pub use worker::Worker;
+
+use crate::config::{Config, Start, WorkerConfig, World};
+use althing_gateway::Endpoint;
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::future::join_all;
+use log::Log;
+use multifrost::registry::Registry;
+use program::environment;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Behind a model's name: the functions of the workers are called for it. Programs that speak
+/// through the service ask for it so; without it a program's own tools are the only ones.
+const SUFFIX: &str = "+tools";
+/// Where logs are, below the folder of our data.
+const LOGS: &str = "workers";
+/// Where services are registered, below the home.
+const REGISTRY: &str = ".multifrost";
+
+/// A model's name without the wish for tools, and whether there was one.
+pub fn split_tools(name: &str) -> (&str, bool) {
+    match name.trim_end().strip_suffix(SUFFIX) {
+        Some(bare) if !bare.is_empty() => (bare, true),
+        _ => (name, false),
+    }
+}
+
+/// The workers of this person.
+pub struct Workers {
+    all: Vec<Arc<Worker>>,
+    registry: Registry,
+    folder: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+impl Workers {
+    /// Those that are configured. Nothing is started.
+    pub fn new(config: &Config, world: &World) -> Arc<Workers> {
+        let registry = Registry::at(world.home.join(REGISTRY));
+        let folder = config.data_dir.join(LOGS);
+        let env = environment(&world.env);
+        let mut workers = Workers { all: vec![], registry, folder, env };
+        workers.all = config.workers.iter().map(|it| workers.worker(it.clone())).collect();
+        Arc::new(workers)
+    }
+
+    /// Those that are configured, in their order.
+    pub fn all(&self) -> &[Arc<Worker>] {
+        &self.all
+    }
+
+    /// The worker called `name`, else the service of that name, if it runs.
+    pub fn find(&self, name: &str) -> Result<Arc<Worker>> {
+        if let Some(worker) = self.configured(name) {
+            return Ok(worker.clone());
+        }
+        if self.registry.find(name).is_some() {
+            return Ok(self.worker(WorkerConfig::of_service(name)));
+        }
+        let mut known: Vec<String> = self.all.iter().map(|it| it.name().to_string()).collect();
+        known.extend(self.services());
+        let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+        let text = format!("service: there is no worker and no running service '{name}'");
+        Err(Fault::new(Kind::NotFound, format!("{text}; there are: {known}")))
+    }
+
+    fn configured(&self, name: &str) -> Option<&Arc<Worker>> {
+        self.all.iter().find(|worker| worker.name() == name)
+    }
+
+    /// Services that run and that no configured worker stands for.
+    pub fn services(&self) -> Vec<String> {
+        let is_known = |service: &str| {
+            self.all
+                .iter()
+                .any(|it| matches!(it.start(), Start::Service(known) if known == service))
+        };
+        let running = self.registry.services().into_iter().map(|(service, _)| service);
+        running.filter(|service| !is_known(service)).collect()
+    }
+
+    /// What models may call now. A worker that cannot be asked is left out, with the reason. Starts
+    /// those that are not there yet.
+    pub async fn offer(&self) -> Arc<Offer> {
+        let described = join_all(self.all.iter().map(|worker| worker.functions())).await;
+        Arc::new(Offer::new(self.all.iter().cloned().zip(described)))
+    }
+
+    /// Calls a function of a worker or of a running service, with no limit but that of its section.
+    pub async fn call(
+        &self,
+        service: &str,
+        function: &str,
+        arguments: Vec<Value>,
+        max: Option<Duration>,
+    ) -> Result<Value> {
+        let worker = self.find(service)?;
+        let done = worker.call(function, arguments, max).await;
+        if self.configured(service).is_none() {
+            worker.stop().await;
+        }
+        done
+    }
+
+    /// The last lines that a worker, or each of them, printed.
+    pub fn logs(&self, name: Option<&str>, lines_max: usize) -> Result<Vec<(String, Vec<Line>)>> {
+        let names = match name {
+            Some(name) => vec![name.to_string()],
+            None => Log::names(&self.folder),
+        };
+        let read = |name: String| {
+            let lines = Log::new(&self.folder, &name).last(lines_max);
+            lines.map(|lines| (name, lines))
+        };
+        names.into_iter().map(read).collect()
+    }
+
+    /// Where the workers that are models are asked; none where nothing is configured.
+    pub(crate) fn endpoint(self: &Arc<Self>) -> Option<Arc<Endpoint>> {
+        (!self.all.is_empty()).then(|| Arc::new(model::endpoint(self.all.clone())))
+    }
+
+    /// Ends all that were started.
+    pub async fn close(&self) {
+        join_all(self.all.iter().map(|worker| worker.stop())).await;
+    }
+
+    fn worker(&self, config: WorkerConfig) -> Arc<Worker> {
+        let log = Log::new(&self.folder, &config.name);
+        Worker::new(config, log, self.registry.clone(), self.env.clone())
+    }
+}
