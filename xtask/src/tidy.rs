@@ -77,6 +77,7 @@ const DOORS: &[(&str, &[Reach])] = &[
     ("crates/hub/src/local/", &[Files, Processes, Environment, Sockets]),
     ("crates/hub/src/service/streams/", &[Sockets]),
     ("crates/hub/src/runs.rs", &[Files]),
+    ("crates/hub/src/council/", &[Files]),
     ("crates/hub/src/workers/log.rs", &[Files]),
     ("crates/hub/src/face/", &[Sockets, Files]),
     ("crates/multifrost/src/socket.rs", &[Sockets]),

@@ -1,7 +1,7 @@
 //! The part of a run that has already happened, read back from its log: what must not be asked or
 //! told again.
 
-use crate::event::{Event, Note, Outcome, Speech, Turn, What};
+use crate::event::{Checked, Event, Note, Outcome, Sealed, Speech, Turn, What};
 use althing_chat::Called;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -32,6 +32,16 @@ pub struct Past {
     pub(crate) open: BTreeMap<u32, Turn>,
     pub(crate) turn_next: u32,
     pub(crate) is_empty: bool,
+    /// Numbers of ended turns in the order in which they ended.
+    ended: Vec<u32>,
+    /// Turns whose answer was checked.
+    pub(crate) checked: HashSet<u32>,
+    pub(crate) sealed: Option<Sealed>,
+    pub(crate) is_judged: bool,
+    pub(crate) is_settled: bool,
+    /// Codes and messages.
+    pub(crate) warned: HashSet<(String, String)>,
+    is_council: bool,
 }
 
 impl Past {
@@ -66,6 +76,26 @@ impl Past {
         (turn.speech == speech && turn.role.as_deref() == role).then_some(outcome)
     }
 
+    /// The turn at `place`.
+    pub(crate) fn turn(&self, place: Place) -> Option<&Turn> {
+        self.turns.get(&place).map(|(turn, _)| turn)
+    }
+
+    /// How many turns ended before `turn` did; all of them for one that is not stored.
+    pub(crate) fn rank(&self, turn: u32) -> u64 {
+        self.ended.iter().position(|it| *it == turn).unwrap_or(self.ended.len()) as u64
+    }
+
+    /// What `seat` said in `phase`, in order, with the numbers of the turns.
+    pub(crate) fn said(&self, phase: u32, seat: usize) -> Vec<(u32, &str)> {
+        let stored = (0..).map_while(|nth| self.turns.get(&Place { phase, seat, nth }));
+        let said = stored.filter_map(|(turn, outcome)| match outcome {
+            Outcome::Said(said) => Some((turn.turn, said.text.as_str())),
+            Outcome::Failed(_) => None,
+        });
+        said.collect()
+    }
+
     /// Calls that were made for the turn at `place`, which is asked again: these are not made again.
     pub(crate) fn calls(&self, place: Place) -> &[Called] {
         self.calls.get(&place).map(Vec::as_slice).unwrap_or_default()
@@ -83,12 +113,21 @@ impl Past {
             What::TurnInterrupted { turn } => drop(self.open.remove(turn)),
             What::TurnEnded { by, outcome } => {
                 self.open.remove(&by.turn);
-                if retry_failed && matches!(outcome, Outcome::Failed(_)) {
+                self.ended.push(by.turn);
+                if retry_failed && !self.is_council && matches!(outcome, Outcome::Failed(_)) {
                     self.turns.remove(&Place::from(by));
                 } else {
                     self.calls.remove(&Place::from(by));
                     self.turns.insert(Place::from(by), (by.clone(), outcome.clone()));
                 }
+            }
+            What::RunStarted(opening) => self.is_council = opening.council.is_some(),
+            What::AnswerChecked(checked) => self.check(checked, retry_failed),
+            What::LabelsSealed(sealed) => self.sealed = Some(Sealed::clone(sealed)),
+            What::PlansJudged(_) => self.is_judged = true,
+            What::PlanSettled(_) => self.is_settled = true,
+            What::Warned { code, message } => {
+                self.warned.insert((code.clone(), message.clone()));
             }
             // One that was kept is known from when it was made.
             What::TurnNoted { turn, note: Note::Called(called) } if !called.kept => {
@@ -96,12 +135,19 @@ impl Past {
                     self.calls.entry(Place::from(turn)).or_default().push(called.clone());
                 }
             }
-            What::RunStarted(_)
-            | What::RunResumed { .. }
+            What::RunResumed { .. }
             | What::PauseStarted { .. }
             | What::TurnNoted { .. }
             | What::TurnDelta { .. }
             | What::RunEnded { .. } => {}
+        }
+    }
+
+    /// In a council it is not one turn that fails but a seat: after all its attempts.
+    fn check(&mut self, checked: &Checked, retry_failed: bool) {
+        self.checked.insert(checked.turn);
+        if retry_failed && !checked.valid && checked.again.is_none() {
+            self.turns.retain(|place, _| place.seat != checked.seat);
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod book;
 pub mod config;
+pub mod council;
 pub mod discover;
 pub mod export;
 pub mod face;

@@ -2,6 +2,7 @@
 
 use crate::book::Library;
 use crate::config::{Choice, Synthesizer};
+use crate::council;
 use crate::lineup::{Lineup, Sitting};
 use crate::log::{RunLog, now_ms};
 use crate::service::chat::Counted;
@@ -69,7 +70,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn noting(self, offer: &Offer) -> Run {
+    pub(crate) fn noting(self, offer: &Offer) -> Run {
         Run { notes: offer.troubles().to_vec(), ..self }
     }
 
@@ -150,6 +151,7 @@ impl Runs {
             tools: request.tools,
             offered: offer.names(),
             stream: request.stream,
+            council: None,
         };
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         let lease = self.library.store().lease(&id).await?;
@@ -187,7 +189,7 @@ impl Runs {
         Ok(self.spawn(opening, method, seats, log, past).noting(&offer))
     }
 
-    fn spawn(
+    pub(crate) fn spawn(
         &self,
         opening: Opening,
         method: &'static Method,
@@ -198,8 +200,12 @@ impl Runs {
         let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
         let (cancel, mut cancelled) = watch::channel(false);
         let (tell_over, over) = watch::channel(false);
-        let rules =
-            Rules { turn_max: Duration::from_secs(*self.library.book().config.turn_seconds_max) };
+        let config = &self.library.book().config;
+        let seconds = Duration::from_secs(*config.turn_seconds_max);
+        // A council holds its planners on a leash of its own, which is the shorter one.
+        let attempt = opening.council.as_ref().map(|it| Duration::from_millis(it.attempt_ms));
+        let rules = Rules { turn_max: attempt.map_or(seconds, |attempt| attempt * 2) };
+        let folder = attempt.map(|_| council::folder_of(&config.data_dir, log.run()));
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let closing = log.clone();
         let task = tokio::spawn(async move {
@@ -209,7 +215,11 @@ impl Runs {
                     std::future::pending::<()>().await;
                 }
             };
-            let ending = run::hold(&floor, stop).await;
+            let mut ending = run::hold(&floor, stop).await;
+            if let Some(folder) = folder {
+                let kept = council::keep(folder, closing.so_far()).await;
+                ending = kept.and(ending);
+            }
             closing.close();
             // Nobody may be waiting for it.
             let _ = tell_over.send(true);
@@ -220,14 +230,14 @@ impl Runs {
     }
 
     /// What workers offer, where somebody sits who could ask for it.
-    async fn offer(&self, sittings: &[Sitting]) -> Arc<Offer> {
+    pub(crate) async fn offer(&self, sittings: &[Sitting]) -> Arc<Offer> {
         match sittings.iter().any(takes_tools) {
             true => self.library.workers().offer().await,
             false => Arc::default(),
         }
     }
 
-    fn seats(&self, sittings: &[Sitting], offer: &Arc<Offer>) -> Result<Vec<Seat>> {
+    pub(crate) fn seats(&self, sittings: &[Sitting], offer: &Arc<Offer>) -> Result<Vec<Seat>> {
         let seats = sittings.iter().enumerate();
         seats.map(|(index, sitting)| self.seat(index, sitting, offer)).collect()
     }
@@ -328,7 +338,7 @@ fn check(request: &Request) -> Result<()> {
     }
 }
 
-fn seat_info(sitting: &Sitting) -> SeatInfo {
+pub(crate) fn seat_info(sitting: &Sitting) -> SeatInfo {
     SeatInfo {
         model: sitting.id.clone(),
         name: sitting.name.clone(),

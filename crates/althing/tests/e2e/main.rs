@@ -17,6 +17,7 @@ mod litellm;
 mod local;
 mod mcp;
 mod person;
+mod plan;
 mod resume;
 mod sdk;
 mod workers;

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 const INSTRUCTIONS: &str = "Several models around one table: `ask` puts a question to them and \
-     gives what they came to, `complete` asks one of them, `models` lists them. The others are \
-     functions of this person's own workers.";
+     gives what they came to, `plan` lets them plan a task, `complete` asks one of them, `models` \
+     lists them. The others are functions of this person's own workers.";
 
 /// Serves one client until it leaves or `stop` comes.
 pub async fn serve(

@@ -30,6 +30,7 @@ fn opening(seats: &[&str]) -> What {
         tools: vec![],
         offered: vec![],
         stream: true,
+        council: None,
     }))
 }
 

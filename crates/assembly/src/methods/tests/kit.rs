@@ -70,6 +70,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         tools: vec![],
         offered: vec![],
         stream: true,
+        council: None,
     };
     Table {
         opening,
@@ -220,7 +221,12 @@ pub(crate) fn render(events: &[Event]) -> String {
         | What::PauseStarted { .. }
         | What::TurnStarted(_)
         | What::TurnNoted { .. }
-        | What::TurnDelta { .. } => None,
+        | What::TurnDelta { .. }
+        | What::AnswerChecked(_)
+        | What::LabelsSealed(_)
+        | What::PlansJudged(_)
+        | What::PlanSettled(_)
+        | What::Warned { .. } => None,
     });
     lines.map(|line| line + "\n").collect()
 }
