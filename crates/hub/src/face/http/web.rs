@@ -19,10 +19,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::routing::get;
-use hyper::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap,
-    HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
+use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Deserialize;
 use watch::Mark;
@@ -37,14 +34,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Headers of everything below `/ui`.
-const HEADERS: &[(HeaderName, &str)] = &[
-    (CONTENT_SECURITY_POLICY, POLICY),
-    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (X_FRAME_OPTIONS, "DENY"),
-    (REFERRER_POLICY, "no-referrer"),
-    (CACHE_CONTROL, "no-store"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+const HEADERS: &[(&str, &str)] = &[
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
 ];
 
 /// What may stand in an address.
@@ -67,7 +64,7 @@ pub(super) fn routes(router: Router<Desk>) -> Router<Desk> {
 /// Puts the headers of the application on an answer.
 pub(super) fn dressed(mut reply: Reply) -> Reply {
     for (name, value) in HEADERS {
-        reply.headers_mut().insert(name, HeaderValue::from_static(value));
+        reply.headers_mut().insert(*name, HeaderValue::from_static(value));
     }
     reply
 }

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::export::words::iso;
+use crate::export::iso;
 use althing_assembly::council::{JUDGE, PLANNER};
 use althing_assembly::event::{
     Checked, Ending, Judgement, Note, Opening, Outcome, Sealed, Turn, What,

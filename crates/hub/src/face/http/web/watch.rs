@@ -31,7 +31,7 @@ pub(super) type Wanted = Option<String>;
 
 /// Counts the watchers.
 #[derive(Clone)]
-pub(super) struct Watchers(Arc<Semaphore>);
+pub(crate) struct Watchers(Arc<Semaphore>);
 
 impl Default for Watchers {
     fn default() -> Watchers {
