@@ -26,6 +26,16 @@ Examples:
   althing providers add ollama --base-url http://192.168.1.5:11434
   althing providers add custom --name gateway --base-url http://localhost:9000/v1 --no-key";
 
+const PLAN_HELP: &str = "\
+Examples:
+  althing plan --task \"Move the shop to PostgreSQL\" --constraint \"no downtime\"
+  althing plan task.json --planners gpt-5.1,claude-sonnet-4-5 --judge gemini-2.5-pro > plan.md
+  althing plan --check task.json
+
+Exit codes:
+  0 done   2 bad task or usage   3 too few valid plans   4 the judge failed (--no-fallback)
+  5 out of time or money   130 stopped; others as in `althing --help`";
+
 const ROUTE_HELP: &str = "\
 Examples:
   althing routes set fast openai:gpt-5.1 ollama:llama3.2       # Ollama where OpenAI fails
@@ -56,6 +66,9 @@ pub enum Command {
     /// Put a question to several models: they answer, criticise each other and settle
     #[command(after_help = EXAMPLES)]
     Ask(Box<Ask>),
+    /// Let several models plan a task alone; a judge who knows none of them merges their plans
+    #[command(after_help = PLAN_HELP)]
+    Plan(Box<Plan>),
     /// Go on with a run that was stopped; nothing that was said is asked again
     Resume(Resume),
     /// List the runs of this machine
@@ -139,12 +152,52 @@ pub struct Ask {
     pub output: Output,
 }
 
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// The task, a JSON file; `-` is standard input
+    #[arg(value_name = "TASK.json", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present = "task", conflicts_with = "task")]
+    pub file: Option<PathBuf>,
+    /// The task in words, instead of a file
+    #[arg(long)]
+    pub task: Option<String>,
+    /// Something the plan must respect; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub constraint: Vec<String>,
+    /// The repository the task is about
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub repo: Option<PathBuf>,
+    /// Who plans, comma-separated, 1 to 16 [default: as the task says, else chosen]
+    #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
+    pub planners: Vec<String>,
+    /// Who judges [default: as the task says, else one who plans not]
+    #[arg(long, value_name = "MODEL")]
+    pub judge: Option<String>,
+    /// Draws the same labels again
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+    /// Seconds for one attempt of a planner or the judge [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: Option<u64>,
+    /// Fail where the judge fails, instead of taking the best-scored plan
+    #[arg(long)]
+    pub no_fallback: bool,
+    /// Stop before the run costs more dollars than this [default: 1.00, or the configuration's]
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+    /// Only say what is wrong with the task, each error with its place
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Output {
     /// Print the events as JSON lines
     #[arg(long, conflicts_with = "quiet")]
     pub json: bool,
-    /// Print only the synthesis
+    /// Print only the synthesis or the plan
     #[arg(long, short)]
     pub quiet: bool,
 }

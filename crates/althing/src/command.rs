@@ -8,6 +8,7 @@ mod history;
 mod install;
 mod metrics;
 mod models;
+mod plan;
 mod providers;
 mod reach;
 mod routes;
@@ -30,10 +31,31 @@ use std::sync::Arc;
 /// Milliseconds of a demo voice per word, where a person watches.
 const DEMO_WORD_MS: u64 = 18;
 
-pub async fn run(command: Command) -> Result<()> {
+/// Why a command did not do its work, and what it exits with.
+pub struct Failed {
+    pub fault: Fault,
+    pub exit: u8,
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Failed {
+        Failed { exit: fault.kind.codes().exit, fault }
+    }
+}
+
+pub async fn run(command: Command) -> Result<(), Failed> {
+    match command {
+        Command::Plan(args) => plan::plan(*args).await,
+        Command::Resume(args) => ask::resume(args).await,
+        command => others(command).await.map_err(Failed::from),
+    }
+}
+
+async fn others(command: Command) -> Result<()> {
     match command {
         Command::Ask(args) => ask::ask(*args).await,
-        Command::Resume(args) => ask::resume(args).await,
+        // Taken above: they have exit codes of their own.
+        Command::Plan(_) | Command::Resume(_) => Ok(()),
         Command::History(args) => history::list(args).await,
         Command::Show(args) => history::show(args).await,
         Command::Export(args) => history::export(args).await,

@@ -27,20 +27,22 @@ fn main() -> ExitCode {
     .build();
     let done = match runtime {
         Ok(runtime) => runtime.block_on(command::run(cli.command)),
-        Err(e) => Err(Fault::internal(format!("no runtime: {e}"))),
+        Err(e) => Err(Fault::internal(format!("no runtime: {e}")).into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => ExitCode::from(report(&fault)),
+        Err(failed) => {
+            report(&failed.fault);
+            ExitCode::from(failed.exit)
+        }
     }
 }
 
-/// Says what went wrong, on standard error, and gives the exit code for it.
-fn report(fault: &Fault) -> u8 {
+/// Says what went wrong, on standard error.
+fn report(fault: &Fault) {
     let message = althing_stdx::text::printable(&althing_stdx::redact::redact(&fault.message));
     if fault.kind != Kind::Cancelled && !message.is_empty() {
         // Nobody left to tell if this fails.
         let _ = writeln!(std::io::stderr(), "althing: {message}");
     }
-    fault.kind.codes().exit
 }

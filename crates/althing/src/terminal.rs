@@ -1,5 +1,6 @@
 //! What a person sees: styles, wrapping, the live view of a run.
 
+pub mod council;
 pub mod flow;
 pub mod live;
 mod relabel;

@@ -2,6 +2,7 @@
 
 use crate::args::Output;
 use crate::terminal::Screen;
+use crate::terminal::council::Progress;
 use crate::terminal::live::{Live, tool_calls};
 use althing_assembly::event::{Ending, Event, Outcome, Parts, Speech, What};
 use althing_hub::log::now_ms;
@@ -23,6 +24,8 @@ pub enum View {
     Json,
     /// Only the synthesis, at the end.
     Quiet,
+    /// A council: progress in lines, then the plan.
+    Council(Box<Progress>),
 }
 
 impl View {
@@ -42,6 +45,7 @@ impl View {
                 serde_json::to_string(event).map(|line| line + "\n").map_err(Fault::internal)
             }
             View::Quiet => Ok(quiet(event)),
+            View::Council(progress) => Ok(progress.on(event)),
         }
     }
 
@@ -49,20 +53,23 @@ impl View {
     fn invite(&self, phase: u32, timeout_ms: u64) -> String {
         match self {
             View::Live(live) => live.invite(phase, timeout_ms),
-            View::Json | View::Quiet => String::new(),
+            View::Json | View::Quiet | View::Council(_) => String::new(),
         }
     }
 
     fn tick(&mut self) -> String {
         match self {
             View::Live(live) => live.tick(now_ms()),
-            View::Json | View::Quiet => String::new(),
+            View::Json | View::Quiet | View::Council(_) => String::new(),
         }
     }
 }
 
 /// The answer of a synthesis, or of a single model, and nothing else.
 fn quiet(event: &Event) -> String {
+    if let What::PlanSettled(settled) = &event.what {
+        return printable(&settled.markdown);
+    }
     let What::TurnEnded { outcome: Outcome::Said(said), by } = &event.what else {
         return String::new();
     };

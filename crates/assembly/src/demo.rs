@@ -7,6 +7,7 @@ mod grammar;
 mod ideas;
 mod lines;
 mod pen;
+mod plan;
 mod scene;
 mod scores;
 mod speech;
@@ -116,6 +117,9 @@ impl Demo {
         let built_in = VOICES.iter().position(|voice| voice.name == name);
         let number = built_in.unwrap_or_else(|| pen::hash(&[name]) as usize % 1000);
         let stance = number % lines::STANCES.len();
+        if let Some(plan) = plan::speak(ask, stance) {
+            return plan;
+        }
         let scene = Scene::of(ask);
         speech::speak(&mut Pen::new(&scene, name, number), lines::STANCES[stance], stance)
     }

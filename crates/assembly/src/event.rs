@@ -1,9 +1,12 @@
 //! What happened in a run, as data. Closed under new methods: a method brings names of phases and
 //! roles, never a new variant, so the log, the terminal and every face know no method by name.
 
+use crate::council::Terms;
+use crate::council::anonymise::Redaction;
 use althing_chat::{Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One line of the log. `seq` counts from 0 without gaps within a run.
@@ -66,6 +69,19 @@ pub enum What {
     TurnInterrupted {
         turn: u32,
     },
+    /// An answer was held against the form it had to have.
+    AnswerChecked(Box<Checked>),
+    /// The plans of a council were shuffled, labelled and made anonymous: who wrote which is fixed.
+    LabelsSealed(Box<Sealed>),
+    /// The plans were compared, by the judge or by the score that stands in for one.
+    PlansJudged(Box<Judgement>),
+    /// What a council came to.
+    PlanSettled(Box<Settled>),
+    /// Something the person should know; `code` is for programs.
+    Warned {
+        code: String,
+        message: String,
+    },
     RunEnded {
         ending: Ending,
         totals: Totals,
@@ -109,6 +125,9 @@ pub struct Opening {
     /// Whether providers are asked to stream.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub stream: bool,
+    /// What a council plans, and by which rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub council: Option<Box<Terms>>,
 }
 
 fn yes() -> bool {
@@ -278,6 +297,90 @@ pub struct Sureness {
     pub name: String,
     #[serde(flatten)]
     pub confidence: Confidence,
+}
+
+/// Whether an answer is what was asked for, and what happens next where it is not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    pub turn: u32,
+    pub seat: usize,
+    pub name: String,
+    pub role: String,
+    /// From 1.
+    pub attempt: u32,
+    pub valid: bool,
+    /// Of a valid answer, in a sentence or two.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// What is wrong, each with its place; or why there is no answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// None: the seat is not asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+}
+
+/// How a seat is asked once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Again {
+    /// With what was wrong.
+    Stricter,
+    /// With less to read.
+    Reduced,
+    /// In the same words.
+    Same,
+}
+
+/// Which plan is whose, and what was covered in them. Nothing of this reaches the judge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sealed {
+    pub seed: u64,
+    /// In the order in which the judge reads them.
+    pub labels: Vec<Labelled>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redactions: Vec<Redaction>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labelled {
+    pub label: String,
+    pub seat: usize,
+    pub name: String,
+}
+
+/// How the plans compare.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// No judge could: the score decided.
+    pub fallback: bool,
+    pub selected: String,
+    pub scores: Vec<Scored>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub analysis: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_steps: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub improvements: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scored {
+    pub label: String,
+    pub seat: usize,
+    pub name: String,
+    /// 0 to 10.
+    pub score: f64,
+    pub rationale: String,
+}
+
+/// The final plan in its form, and for a person to read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settled {
+    pub plan: Value,
+    pub markdown: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

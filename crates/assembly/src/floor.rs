@@ -97,6 +97,15 @@ impl Spoken {
     }
 }
 
+/// A turn that is over.
+pub(crate) struct Attempt {
+    /// Its number.
+    pub turn: u32,
+    /// Which to end it was, in the whole run: the log's own order.
+    pub rank: u64,
+    pub outcome: Outcome,
+}
+
 /// The table of one run.
 pub struct Floor {
     pub opening: Opening,
@@ -263,21 +272,50 @@ impl Floor {
     }
 
     async fn turn(&self, seat: &Seat, cue: Cue, parallel: bool) -> Result<Option<Spoken>> {
+        let Attempt { outcome, .. } = self.attempt(seat, &cue, parallel).await?;
+        let Outcome::Said(said) = outcome else { return Ok(None) };
+        Ok(Some(Spoken {
+            seat: seat.index,
+            model: seat.model.id().to_string(),
+            name: seat.name.clone(),
+            role: cue.role,
+            text: said.text,
+            parts: said.parts,
+        }))
+    }
+
+    /// Whether the next turn of `seat` has been already, and will not be asked.
+    pub(crate) fn is_stored(&self, seat: &Seat, speech: Speech, role: &str) -> bool {
+        let place = self.state().peek_place(seat.index);
+        self.past.outcome(place, speech, Some(role)).is_some()
+    }
+
+    /// One turn and how it ended, for a method that wants to know why one was lost.
+    pub(crate) async fn attempt(
+        &self,
+        seat: &Seat,
+        cue: &Cue,
+        parallel: bool,
+    ) -> Result<Attempt> {
         let place = self.state().next_place(seat.index);
         if let Some(outcome) = self.past.outcome(place, cue.speech, cue.role) {
-            return Ok(self.settle(seat, outcome.clone(), &cue));
+            let outcome = outcome.clone();
+            self.state().settle(seat.index, &outcome);
+            let turn = self.past.turn(place).map_or(0, |turn| turn.turn);
+            return Ok(Attempt { turn, rank: self.past.rank(turn), outcome });
         }
         let (tools, stream) = (self.opening.tools.clone(), self.opening.stream);
         let ask = Ask { tools, stream, ..cue.prompt.ask() };
         let reserved = self.reserve(seat, &ask)?;
-        let turn = self.number(seat, place, &cue, parallel);
-        self.append(What::TurnStarted(turn.clone())).await?;
-        let heard = listen::listen(self, seat, &turn, ask.clone()).await;
+        let by = self.number(seat, place, cue, parallel);
+        self.append(What::TurnStarted(by.clone())).await?;
+        let heard = listen::listen(self, seat, &by, ask.clone()).await;
         self.state().reserved -= reserved;
-        let outcome = self.outcome(seat, &ask, &cue, heard?);
-        let spoken = self.settle(seat, outcome.clone(), &cue);
-        self.append(What::TurnEnded { by: turn, outcome }).await?;
-        Ok(spoken)
+        let outcome = self.outcome(seat, &ask, cue, heard?);
+        self.state().settle(seat.index, &outcome);
+        let (turn, rank) = (by.turn, self.past.rank(by.turn) + self.state().next_end());
+        self.append(What::TurnEnded { by, outcome: outcome.clone() }).await?;
+        Ok(Attempt { turn, rank, outcome })
     }
 
     fn number(&self, seat: &Seat, place: Place, cue: &Cue, parallel: bool) -> Turn {
@@ -293,21 +331,6 @@ impl Floor {
             round: cue.round.map(str::to_string),
             parallel,
         }
-    }
-
-    /// Books an outcome: who is living, what it cost, how many messages there are.
-    fn settle(&self, seat: &Seat, outcome: Outcome, cue: &Cue) -> Option<Spoken> {
-        self.state().settle(seat.index, &outcome);
-        let Outcome::Said(said) = outcome else { return None };
-        let (model, name) = (seat.model.id().to_string(), seat.name.clone());
-        Some(Spoken {
-            seat: seat.index,
-            model,
-            name,
-            role: cue.role,
-            text: said.text,
-            parts: said.parts,
-        })
     }
 
     fn outcome(&self, seat: &Seat, ask: &Ask, cue: &Cue, heard: listen::Heard) -> Outcome {

@@ -1,6 +1,7 @@
 //! Several models around one table. A method is an async function over a [`Floor`]; what happens is
 //! a sequence of [`Event`]s. No network, no files, no processes: models and the log are given.
 
+pub mod council;
 pub mod demo;
 pub mod event;
 pub mod floor;

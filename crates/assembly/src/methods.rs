@@ -55,12 +55,16 @@ pub static ALL: &[&Method] = &[
 /// One model alone, which is not a discussion.
 pub static ANSWER: &Method = &answer::METHOD;
 
+/// The council, which plans a task.
+pub static COUNCIL: &Method = &crate::council::METHOD;
+
 /// Most seats at one table.
 pub const SEATS_MAX: usize = 20;
 
 /// The method called `name`.
 pub fn method(name: &str) -> Result<&'static Method> {
-    ALL.iter().chain([&ANSWER]).find(|method| method.name == name).copied().ok_or_else(|| {
+    let all = ALL.iter().chain([&ANSWER, &COUNCIL]);
+    all.copied().find(|method| method.name == name).ok_or_else(|| {
         let names: Vec<&str> = ALL.iter().map(|method| method.name).collect();
         Fault::invalid(format!("method: no '{name}'; there are {}", names.join(", ")))
     })

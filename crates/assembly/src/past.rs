@@ -1,7 +1,7 @@
 //! The part of a run that has already happened, read back from its log: what must not be asked or
 //! told again.
 
-use crate::event::{Event, Outcome, Speech, Turn, What};
+use crate::event::{Checked, Event, Outcome, Sealed, Speech, Turn, What};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A turn's place in the method's own course: the same in every replay, whatever its number.
@@ -29,6 +29,16 @@ pub struct Past {
     pub(crate) open: BTreeMap<u32, Turn>,
     pub(crate) turn_next: u32,
     pub(crate) is_empty: bool,
+    /// Numbers of ended turns in the order in which they ended.
+    ended: Vec<u32>,
+    /// Turns whose answer was checked.
+    pub(crate) checked: HashSet<u32>,
+    pub(crate) sealed: Option<Sealed>,
+    pub(crate) is_judged: bool,
+    pub(crate) is_settled: bool,
+    /// Codes and messages.
+    pub(crate) warned: HashSet<(String, String)>,
+    is_council: bool,
 }
 
 impl Past {
@@ -63,6 +73,26 @@ impl Past {
         (turn.speech == speech && turn.role.as_deref() == role).then_some(outcome)
     }
 
+    /// The turn at `place`.
+    pub(crate) fn turn(&self, place: Place) -> Option<&Turn> {
+        self.turns.get(&place).map(|(turn, _)| turn)
+    }
+
+    /// How many turns ended before `turn` did; all of them for one that is not stored.
+    pub(crate) fn rank(&self, turn: u32) -> u64 {
+        self.ended.iter().position(|it| *it == turn).unwrap_or(self.ended.len()) as u64
+    }
+
+    /// What `seat` said in `phase`, in order, with the numbers of the turns.
+    pub(crate) fn said(&self, phase: u32, seat: usize) -> Vec<(u32, &str)> {
+        let stored = (0..).map_while(|nth| self.turns.get(&Place { phase, seat, nth }));
+        let said = stored.filter_map(|(turn, outcome)| match outcome {
+            Outcome::Said(said) => Some((turn.turn, said.text.as_str())),
+            Outcome::Failed(_) => None,
+        });
+        said.collect()
+    }
+
     fn take(&mut self, what: &What, retry_failed: bool) {
         match what {
             What::PhaseStarted { phase, .. } => drop(self.phases_started.insert(*phase)),
@@ -75,18 +105,34 @@ impl Past {
             What::TurnInterrupted { turn } => drop(self.open.remove(turn)),
             What::TurnEnded { by, outcome } => {
                 self.open.remove(&by.turn);
-                if retry_failed && matches!(outcome, Outcome::Failed(_)) {
+                self.ended.push(by.turn);
+                if retry_failed && !self.is_council && matches!(outcome, Outcome::Failed(_)) {
                     self.turns.remove(&Place::from(by));
                 } else {
                     self.turns.insert(Place::from(by), (by.clone(), outcome.clone()));
                 }
             }
-            What::RunStarted(_)
-            | What::RunResumed { .. }
+            What::RunStarted(opening) => self.is_council = opening.council.is_some(),
+            What::AnswerChecked(checked) => self.check(checked, retry_failed),
+            What::LabelsSealed(sealed) => self.sealed = Some(Sealed::clone(sealed)),
+            What::PlansJudged(_) => self.is_judged = true,
+            What::PlanSettled(_) => self.is_settled = true,
+            What::Warned { code, message } => {
+                self.warned.insert((code.clone(), message.clone()));
+            }
+            What::RunResumed { .. }
             | What::PauseStarted { .. }
             | What::TurnNoted { .. }
             | What::TurnDelta { .. }
             | What::RunEnded { .. } => {}
+        }
+    }
+
+    /// In a council it is not one turn that fails but a seat: after all its attempts.
+    fn check(&mut self, checked: &Checked, retry_failed: bool) {
+        self.checked.insert(checked.turn);
+        if retry_failed && !checked.valid && checked.again.is_none() {
+            self.turns.retain(|place, _| place.seat != checked.seat);
         }
     }
 }

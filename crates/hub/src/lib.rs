@@ -3,6 +3,7 @@
 
 pub mod book;
 pub mod config;
+pub mod council;
 pub mod discover;
 pub mod export;
 pub mod face;

@@ -220,6 +220,8 @@ impl Haste {
             | What::PauseStarted { .. }
             | What::RunEnded { .. } => Haste::Waited,
             What::TurnEnded { .. } if open > 0 => Haste::Queued,
+            What::LabelsSealed(_) | What::PlanSettled(_) => Haste::Waited,
+            What::AnswerChecked(_) | What::PlansJudged(_) | What::Warned { .. } => Haste::Queued,
             What::PhaseStarted { .. }
             | What::PhaseEnded { .. }
             | What::PauseEnded { .. }

@@ -2,6 +2,7 @@
 
 use crate::book::Library;
 use crate::config::{Choice, Synthesizer};
+use crate::council;
 use crate::lineup::{Lineup, Sitting};
 use crate::log::{RunLog, now_ms};
 use crate::service::chat::Counted;
@@ -134,6 +135,7 @@ impl Runs {
             estimate_usd: request.estimate_usd,
             tools: request.tools,
             stream: request.stream,
+            council: None,
         };
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         let lease = self.library.store().lease(&id).await?;
@@ -166,7 +168,7 @@ impl Runs {
         Ok(self.spawn(opening, method, seats, log, past))
     }
 
-    fn spawn(
+    pub(crate) fn spawn(
         &self,
         opening: Opening,
         method: &'static Method,
@@ -177,8 +179,12 @@ impl Runs {
         let (log, resume, count) = (Arc::new(log), Arc::new(Notify::new()), seats.len());
         let (cancel, mut cancelled) = watch::channel(false);
         let (tell_over, over) = watch::channel(false);
-        let rules =
-            Rules { turn_max: Duration::from_secs(*self.library.book().config.turn_seconds_max) };
+        let config = &self.library.book().config;
+        let seconds = Duration::from_secs(*config.turn_seconds_max);
+        // A council holds its planners on a leash of its own, which is the shorter one.
+        let attempt = opening.council.as_ref().map(|it| Duration::from_millis(it.attempt_ms));
+        let rules = Rules { turn_max: attempt.map_or(seconds, |attempt| attempt * 2) };
+        let folder = attempt.map(|_| council::folder_of(&config.data_dir, log.run()));
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let closing = log.clone();
         let task = tokio::spawn(async move {
@@ -188,7 +194,11 @@ impl Runs {
                     std::future::pending::<()>().await;
                 }
             };
-            let ending = run::hold(&floor, stop).await;
+            let mut ending = run::hold(&floor, stop).await;
+            if let Some(folder) = folder {
+                let kept = council::keep(folder, closing.so_far()).await;
+                ending = kept.and(ending);
+            }
             closing.close();
             // Nobody may be waiting for it.
             let _ = tell_over.send(true);
@@ -198,7 +208,7 @@ impl Runs {
         Run { id: log.run().to_string(), seats: count, log, control, task }
     }
 
-    fn seats(&self, sittings: &[Sitting]) -> Result<Vec<Seat>> {
+    pub(crate) fn seats(&self, sittings: &[Sitting]) -> Result<Vec<Seat>> {
         sittings.iter().enumerate().map(|(index, sitting)| self.seat(index, sitting)).collect()
     }
 
@@ -288,7 +298,7 @@ fn check(request: &Request) -> Result<()> {
     }
 }
 
-fn seat_info(sitting: &Sitting) -> SeatInfo {
+pub(crate) fn seat_info(sitting: &Sitting) -> SeatInfo {
     SeatInfo {
         model: sitting.id.clone(),
         name: sitting.name.clone(),

@@ -99,7 +99,22 @@ pub const CODES: &[Codes] = &[
     row(Kind::Internal,       "internal",         -32603, 500, "Internal",         1, false),
 ];
 
+/// Exit codes of the council, where its protocol has its own: 3 too few valid plans, 4 the judge
+/// failed and nothing stood in, 5 a budget is used up. What is not found is bad input there.
+const COUNCIL_EXITS: &[(Kind, u8)] = &[
+    (Kind::NotFound, 2),
+    (Kind::TooFew, 3),
+    (Kind::Upstream, 4),
+    (Kind::CostLimit, 5),
+];
+
 impl Kind {
+    /// Exit code of a council that ended so.
+    pub fn council_exit(self) -> u8 {
+        let own = COUNCIL_EXITS.iter().find(|(kind, _)| *kind == self);
+        own.map_or(self.codes().exit, |(_, exit)| *exit)
+    }
+
     /// This kind's row. Every kind has one: the test below walks the enum.
     pub fn codes(self) -> &'static Codes {
         CODES.iter().find(|row| row.kind == self).unwrap_or(&CODES[CODES.len() - 1])

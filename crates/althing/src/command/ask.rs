@@ -1,6 +1,6 @@
 //! `ask` and `resume`: a question in, a discussion out.
 
-use super::{Desk, tell};
+use super::{Desk, Failed, plan, tell};
 use crate::args;
 use crate::input::{self, Input};
 use crate::watch::{self, View};
@@ -46,13 +46,16 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     Ok(())
 }
 
-pub async fn resume(args: args::Resume) -> Result<()> {
+pub async fn resume(args: args::Resume) -> Result<(), Failed> {
     let desk = Desk::open();
     desk.warn();
     let runs = desk.runs(desk.library().await?);
     let run = runs.resume(&args.run, args.max_cost, args.retry_failed).await?;
+    if plan::is_council(&run.log.so_far()) {
+        return plan::finish(&desk, run, args.output).await;
+    }
     let pauses = std::io::stdin().is_terminal();
-    finish(&desk, run, args.output, pauses).await
+    Ok(finish(&desk, run, args.output, pauses).await?)
 }
 
 /// Watches a run to its end; an end that is not completion is an error with its own exit code.

@@ -1,7 +1,8 @@
 //! `history`, `show` and `export`: runs that have been.
 
-use super::{Desk, print};
+use super::{Desk, plan, print};
 use crate::args;
+use crate::terminal::council::Lines;
 use crate::terminal::table::cut_table;
 use crate::watch::View;
 use althing_hub::config::Choice;
@@ -80,8 +81,12 @@ pub async fn show(args: args::Show) -> Result<()> {
     let desk = Desk::open();
     let store = desk.store()?;
     let id = store.run(&args.run).await?.id;
-    let mut view = View::new(args.output);
-    for event in store.events(&id).await? {
+    let events = store.events(&id).await?;
+    let mut view = match plan::is_council(&events) {
+        true => plan::view(args.output, desk.screen, Lines::Shown),
+        false => View::new(args.output),
+    };
+    for event in events {
         print(&view.on(&event)?)?;
     }
     Ok(())

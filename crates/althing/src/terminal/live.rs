@@ -88,6 +88,12 @@ impl Live {
             What::TurnDelta { turn, .. } => self.set_note(*turn, None),
             What::TurnEnded { by, outcome } => self.finish(by, outcome, &mut out),
             What::TurnInterrupted { turn } => self.interrupt(*turn, &mut out),
+            // A council has a view of its own.
+            What::AnswerChecked(_)
+            | What::LabelsSealed(_)
+            | What::PlansJudged(_)
+            | What::PlanSettled(_) => {}
+            What::Warned { message, .. } => self.line(message, &mut out),
             What::RunEnded { ending, totals } => {
                 self.leave_page(&mut out);
                 closing::ending(self, ending, totals, &mut out);

@@ -25,6 +25,8 @@ pub(super) struct State {
     /// Dollars set aside for calls in flight.
     pub reserved: f64,
     turn_next: u32,
+    /// Turns that ended in this sitting.
+    ended: u64,
     nth: HashMap<(u32, usize), u32>,
     standing: Vec<Standing>,
 }
@@ -37,6 +39,7 @@ impl State {
             totals: Totals::default(),
             reserved: 0.0,
             turn_next,
+            ended: 0,
             nth: HashMap::new(),
             standing: vec![Standing::default(); seats],
         }
@@ -64,6 +67,18 @@ impl State {
         let count = self.nth.entry((self.phase, seat)).or_default();
         *count += 1;
         Place { phase: self.phase, seat, nth: *count - 1 }
+    }
+
+    /// The same without taking it.
+    pub fn peek_place(&self, seat: usize) -> Place {
+        let nth = self.nth.get(&(self.phase, seat)).copied().unwrap_or_default();
+        Place { phase: self.phase, seat, nth }
+    }
+
+    /// Counts the end of a turn, from 0.
+    pub fn next_end(&mut self) -> u64 {
+        self.ended += 1;
+        self.ended - 1
     }
 
     pub fn next_turn(&mut self) -> u32 {

@@ -2,8 +2,8 @@
 
 use super::words;
 use althing_assembly::event::{
-    Ending, Event, Failure, Opening, Outcome, Parts, Said, SeatInfo, Sureness, Synthesis, Totals,
-    Turn, What,
+    Ending, Event, Failure, Opening, Outcome, Parts, Said, SeatInfo, Settled, Sureness, Synthesis,
+    Totals, Turn, What,
 };
 use althing_assembly::measure;
 use althing_chat::Stop;
@@ -31,6 +31,12 @@ pub struct Account {
     pub totals: Totals,
     /// None: it runs, or it stopped without an end.
     pub ending: Option<Ending>,
+    /// What a council came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Box<Settled>>,
+    /// What there is to know about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A part of the discussion.
@@ -123,6 +129,8 @@ impl Account {
             phases: Vec::new(),
             totals: Totals::default(),
             ending: None,
+            plan: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -162,7 +170,12 @@ impl Account {
             | What::PauseEnded { .. }
             | What::TurnNoted { .. }
             | What::TurnDelta { .. }
-            | What::TurnInterrupted { .. } => {}
+            | What::TurnInterrupted { .. }
+            | What::AnswerChecked(_)
+            | What::LabelsSealed(_)
+            | What::PlansJudged(_) => {}
+            What::PlanSettled(settled) => self.plan = Some(settled.clone()),
+            What::Warned { code, message } => self.warnings.push(format!("{code}: {message}")),
         }
     }
 

@@ -15,7 +15,14 @@ const MEANINGFUL: &[char] =
 
 fn write(account: &Account, _: &[Event]) -> String {
     let mut md = Md::default();
-    sheet::write(account, &mut md);
+    match &account.plan {
+        // It is Markdown already, and as harmless.
+        Some(plan) => {
+            md.text.push_str(&plan.markdown);
+            sheet::origin(account, &mut md);
+        }
+        None => sheet::write(account, &mut md),
+    }
     md.text
 }
 

@@ -38,14 +38,12 @@ pub(super) fn write(account: &Account, sheet: &mut dyn Sheet) {
         sheet.remark(words::DEMO_NOTE);
     }
     facts(account, sheet);
-    result(account, sheet);
-    sheet.heading("Participants");
-    for seat in &account.seats {
-        let mark = if seat.demo { " (demo)" } else { "" };
-        let stance = seat.stance.as_ref().map(|it| format!(", asked to be: {it}"));
-        let model = format!("{}{mark}{}", seat.model, stance.unwrap_or_default());
-        fact(sheet, &seat.name, &model);
+    if let Some(plan) = &account.plan {
+        sheet.heading("Plan");
+        sheet.passage(&printable(&plan.markdown));
     }
+    result(account, sheet);
+    participants(account, sheet);
     for phase in &account.phases {
         // The synthesis stands at the top.
         let lines = phase.lines.iter().filter(|line| line.synthesis().is_none());
@@ -54,6 +52,23 @@ pub(super) fn write(account: &Account, sheet: &mut dyn Sheet) {
             sheet.heading(&one_line(&format!("{}. {}", phase.number, phase.name), LINE_CHARS));
         }
         lines.into_iter().for_each(|line| speech(line, sheet));
+    }
+}
+
+/// Where a plan comes from: the facts of its run and who sat there.
+pub(super) fn origin(account: &Account, sheet: &mut dyn Sheet) {
+    sheet.heading("Run");
+    facts(account, sheet);
+    participants(account, sheet);
+}
+
+fn participants(account: &Account, sheet: &mut dyn Sheet) {
+    sheet.heading("Participants");
+    for seat in &account.seats {
+        let mark = if seat.demo { " (demo)" } else { "" };
+        let stance = seat.stance.as_ref().map(|it| format!(", asked to be: {it}"));
+        let model = format!("{}{mark}{}", seat.model, stance.unwrap_or_default());
+        fact(sheet, &seat.name, &model);
     }
 }
 
@@ -75,6 +90,7 @@ fn facts(account: &Account, sheet: &mut dyn Sheet) {
     }
     fact(sheet, "Ending", &words::ending(account.ending.as_ref()));
     fact(sheet, "Totals", &words::totals(&account.totals));
+    account.warnings.iter().for_each(|warning| fact(sheet, "Warning", warning));
 }
 
 fn result(account: &Account, sheet: &mut dyn Sheet) {

@@ -100,12 +100,21 @@ pub fn progress(event: &Event) -> Option<String> {
         What::TurnEnded { by, outcome: Outcome::Failed(failure) } => {
             Some(format!("{} failed: {}", by.name, failure.message))
         }
+        What::AnswerChecked(it) => Some(match (it.valid, it.again) {
+            (true, _) => format!("{}: valid", it.name),
+            (false, Some(_)) => format!("{}: not valid, asked again", it.name),
+            (false, None) => format!("{}: not valid", it.name),
+        }),
+        What::Warned { code, message } => Some(format!("{code}: {message}")),
         _ => None,
     }
 }
 
 /// What a finished discussion came to, as text.
 pub fn conclusion(event: &Event) -> Option<String> {
+    if let What::PlanSettled(settled) = &event.what {
+        return Some(settled.markdown.clone());
+    }
     let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else { return None };
     match &said.parts {
         Parts::Synthesis(it) => {

@@ -29,6 +29,7 @@ fn opening(seats: &[&str]) -> What {
         estimate_usd: Some(0.125),
         tools: vec![],
         stream: true,
+        council: None,
     }))
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         estimate_usd: None,
         tools: vec![],
         stream: true,
+        council: None,
     };
     Table {
         opening,
@@ -219,7 +220,12 @@ pub(crate) fn render(events: &[Event]) -> String {
         | What::PauseStarted { .. }
         | What::TurnStarted(_)
         | What::TurnNoted { .. }
-        | What::TurnDelta { .. } => None,
+        | What::TurnDelta { .. }
+        | What::AnswerChecked(_)
+        | What::LabelsSealed(_)
+        | What::PlansJudged(_)
+        | What::PlanSettled(_)
+        | What::Warned { .. } => None,
     });
     lines.map(|line| line + "\n").collect()
 }

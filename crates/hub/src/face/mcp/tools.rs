@@ -1,6 +1,7 @@
 //! The tools, one row each.
 
 use super::Teller;
+use crate::council;
 use crate::runs::{Control, Run};
 use crate::service::Service;
 use crate::service::discuss::{self, Discussion};
@@ -44,6 +45,13 @@ pub(super) static ALL: &[Row] = &[
         run: |service, arguments, told| Box::pin(complete(service, arguments, told)),
     },
     Row {
+        name: "plan",
+        about: "Lets several models plan a task alone and at the same time; a judge who knows none of \
+                them compares and merges. Gives one plan as Markdown. Takes minutes.",
+        schema: plan_schema,
+        run: |service, arguments, told| Box::pin(plan(service, arguments, told)),
+    },
+    Row {
         name: "models",
         about: "Lists the models and aliases that `ask` and `complete` can use.",
         schema: || json!({ "type": "object", "properties": {}, "additionalProperties": false }),
@@ -71,6 +79,37 @@ fn ask_schema() -> Value {
     })
 }
 
+/// The protocol's own task, and who works on it.
+fn plan_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "task": { "type": "string", "description": "What to plan, whole and by itself" },
+            "constraints": { "type": "array", "items": { "type": "string" } },
+            "repo_context": {
+                "type": "object",
+                "properties": {
+                    "root": { "type": "string", "description": "Folder of the repository" },
+                    "paths": {
+                        "type": "array", "items": { "type": "string" },
+                        "description": "Files and folders below it that the planners read"
+                    },
+                    "notes": { "type": "string" }
+                },
+                "additionalProperties": false
+            },
+            "planners": {
+                "type": "array", "items": { "type": "string" },
+                "description": "Who plans: provider:model, a model's id or an alias; none: chosen"
+            },
+            "judge": { "type": "string", "description": "Who judges; none: one who plans not" },
+            "max_cost_usd": { "type": "number", "minimum": 0 }
+        },
+        "required": ["task"],
+        "additionalProperties": false
+    })
+}
+
 fn complete_schema() -> Value {
     json!({
         "type": "object",
@@ -94,6 +133,19 @@ struct AskArguments {
     models: Vec<String>,
     rounds: Option<u32>,
     language: Option<String>,
+    max_cost_usd: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanArguments {
+    task: String,
+    #[serde(default)]
+    constraints: Vec<String>,
+    repo_context: Option<Value>,
+    #[serde(default)]
+    planners: Vec<String>,
+    judge: Option<String>,
     max_cost_usd: Option<f64>,
 }
 
@@ -138,6 +190,32 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
     }
     let said = follow(held.run, &mut told).await?;
     Ok(if held.demo { format!("{said}\n\n{DEMO}") } else { said })
+}
+
+async fn plan(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
+    let wanted: PlanArguments = read(arguments)?;
+    if wanted.max_cost_usd.is_some_and(|usd| !(usd.is_finite() && usd >= 0.0)) {
+        return Err(Fault::invalid("max_cost_usd: 0 or more"));
+    }
+    let mut task = json!({ "task": wanted.task, "constraints": wanted.constraints });
+    if let Some(context) = wanted.repo_context {
+        task["repo_context"] = context;
+    }
+    service.library.refresh().await?;
+    let wanted = council::Wanted {
+        task,
+        planners: wanted.planners,
+        judge: wanted.judge,
+        max_cost_usd: wanted.max_cost_usd,
+        ..council::Wanted::default()
+    };
+    let begun = service.runs().plan(wanted).await?;
+    let _stop = StopOnDrop(begun.run.control.clone());
+    for note in begun.notes {
+        told.tell(note).await;
+    }
+    let said = follow(begun.run, &mut told).await?;
+    Ok(if begun.demo { format!("{said}\n\n{DEMO}") } else { said })
 }
 
 /// Reads a run's log to its end.

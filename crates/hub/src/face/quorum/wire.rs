@@ -69,7 +69,12 @@ impl Wire {
             | What::PauseEnded { .. }
             | What::TurnNoted { .. }
             | What::TurnDelta { .. }
-            | What::TurnInterrupted { .. } => vec![],
+            | What::TurnInterrupted { .. }
+            | What::AnswerChecked(_)
+            | What::LabelsSealed(_)
+            | What::PlansJudged(_)
+            | What::PlanSettled(_)
+            | What::Warned { .. } => vec![],
         }
     }
 

@@ -1,0 +1,148 @@
+//! `plan`: a task in, one checked plan out.
+
+use super::{Desk, Failed, print, tell};
+use crate::args;
+use crate::terminal::Screen;
+use crate::terminal::council::{Lines, Progress};
+use crate::watch::{self, View};
+use althing_assembly::council::task;
+use althing_assembly::event::{Ending, Event, What};
+use althing_hub::council::{self, Wanted};
+use althing_hub::lineup;
+use althing_hub::runs::Run;
+use althing_stdx::{Fault, Kind, Result};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+/// Bytes of a task file; a longer one is refused.
+const TASK_BYTES_MAX: u64 = 1024 * 1024;
+
+pub async fn plan(args: args::Plan) -> Result<(), Failed> {
+    let task = read(&args).map_err(failed)?;
+    if args.check {
+        return check(&task).map_err(failed);
+    }
+    council::check(&task).map_err(failed)?;
+    let desk = Desk::open();
+    desk.warn();
+    let output = args.output;
+    let wanted = wanted(args, task, &desk);
+    let runs = desk.runs(desk.library().await?);
+    let begun = runs.plan(wanted).await.map_err(failed)?;
+    if !output.quiet {
+        begun.notes.iter().for_each(|note| tell(desk.screen, note));
+    }
+    finish(&desk, begun.run, output).await?;
+    if begun.demo {
+        tell(desk.screen, lineup::HOW_TO_ADD);
+    }
+    Ok(())
+}
+
+/// With the exit codes of the council.
+fn failed(fault: Fault) -> Failed {
+    Failed { exit: fault.kind.council_exit(), fault }
+}
+
+/// Whether a run is a council's.
+pub fn is_council(events: &[Event]) -> bool {
+    let first = events.first().map(|event| &event.what);
+    matches!(first, Some(What::RunStarted(opening)) if opening.council.is_some())
+}
+
+/// How a council looks from here.
+pub fn view(output: args::Output, screen: Screen, lines: Lines) -> View {
+    match output {
+        args::Output { json: false, quiet: false } => {
+            View::Council(Box::new(Progress::new(screen, lines)))
+        }
+        other => View::new(other),
+    }
+}
+
+/// Watches a council to its end.
+pub async fn finish(desk: &Desk, run: Run, output: args::Output) -> Result<(), Failed> {
+    let id = run.id.clone();
+    let ending = watch::watch(run, view(output, desk.screen, Lines::Told), false).await;
+    match ending.map_err(failed)? {
+        Ending::Completed => {
+            if !output.json && !output.quiet {
+                let folder = council::folder_of(&desk.config.data_dir, &id);
+                tell(desk.screen, &format!("saved in {}", folder.display()));
+            }
+            Ok(())
+        }
+        Ending::Cancelled => {
+            tell(desk.screen, &format!("Stopped and saved. Go on with: althing resume {id}"));
+            Err(failed(Fault::new(Kind::Cancelled, "stopped")))
+        }
+        Ending::Failed(failure) => Err(failed(Fault::new(failure.kind, failure.message))),
+    }
+}
+
+/// The task as it was given: a file, or words.
+fn read(args: &args::Plan) -> Result<Value> {
+    let mut task = match (&args.file, &args.task) {
+        (Some(path), _) => read_file(path)?,
+        (None, words) => json!({ "task": words.clone().unwrap_or_default() }),
+    };
+    if !args.constraint.is_empty() {
+        let more = args.constraint.iter().map(|it| Value::from(it.as_str()));
+        match task.get_mut("constraints").and_then(Value::as_array_mut) {
+            Some(given) => given.extend(more),
+            None if task.is_object() => task["constraints"] = more.collect(),
+            None => {}
+        }
+    }
+    Ok(task)
+}
+
+fn read_file(path: &Path) -> Result<Value> {
+    let shown = path.display();
+    let wrong = |why: String| Fault::invalid(format!("{shown}: {why}"));
+    let mut text = String::new();
+    let read = match path.as_os_str() == "-" {
+        true => std::io::stdin().take(TASK_BYTES_MAX + 1).read_to_string(&mut text),
+        false => std::fs::File::open(path)
+            .and_then(|file| file.take(TASK_BYTES_MAX + 1).read_to_string(&mut text)),
+    };
+    read.map_err(|e| wrong(e.to_string()))?;
+    if text.len() as u64 > TASK_BYTES_MAX {
+        return Err(wrong(format!("more than {TASK_BYTES_MAX} bytes")));
+    }
+    serde_json::from_str(&text).map_err(|e| wrong(format!("no JSON: {e}")))
+}
+
+/// Names every error with its place.
+fn check(task: &Value) -> Result<()> {
+    match task::read(task) {
+        Ok(_) => print("The task is valid.\n"),
+        Err(problems) => {
+            let lines: String = problems.iter().map(|it| format!("{it}\n")).collect();
+            print(&althing_stdx::text::printable(&lines))?;
+            let count = problems.len();
+            let errors = if count == 1 { "error" } else { "errors" };
+            Err(Fault::invalid(format!("the task has {count} {errors}")))
+        }
+    }
+}
+
+fn wanted(args: args::Plan, task: Value, desk: &Desk) -> Wanted {
+    let names_paths = task["repo_context"]["paths"].as_array().is_some_and(|it| !it.is_empty());
+    let has_root = task["repo_context"]["root"].is_string();
+    // Paths without a root are those of the folder one stands in.
+    let here = (names_paths && !has_root).then(|| desk.world.cwd.clone());
+    Wanted {
+        task,
+        planners: args.planners,
+        judge: args.judge,
+        seed: args.seed,
+        attempt: args.timeout.map(Duration::from_secs),
+        repo: args.repo.or(here),
+        no_fallback: args.no_fallback,
+        language: None,
+        max_cost_usd: args.max_cost,
+    }
+}

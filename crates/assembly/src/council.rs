@@ -1,0 +1,70 @@
+//! The council: several planners draft alone and at the same time, their plans are made anonymous,
+//! a judge who wrote none of them compares and merges, and what comes out is one checked plan. Pure:
+//! the planners and the judge are seats of a [`Floor`](crate::Floor), so the log, replay, cost and
+//! resume are those of a discussion.
+
+pub mod anonymise;
+mod attempt;
+mod course;
+pub mod extract;
+pub mod judge;
+mod leash;
+pub mod markdown;
+pub mod merge;
+pub mod plan;
+pub mod prompt;
+pub mod schema;
+pub mod score;
+pub mod task;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::methods::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Planners of one run, and plans that a judge compares.
+pub const PLANNERS_MAX: usize = 16;
+
+/// The roles of the seats.
+pub const PLANNER: &str = "planner";
+pub const JUDGE: &str = "judge";
+
+/// The council as the floor runs it: every seat but the last plans, the last one judges.
+pub static METHOD: Method = Method {
+    name: "council",
+    about: "planners draft alone, a judge compares and merges",
+    seats_min: 1,
+    even: false,
+    phases: &["planning", "judging", "finalizing"],
+    roles: |seats| {
+        let last = seats.saturating_sub(1);
+        vec![(PLANNER, (0..last).collect()), (JUDGE, (last..seats).collect())]
+    },
+    calls: |seats, _| seats,
+    run: |floor| Box::pin(course::run(floor)),
+};
+
+/// What a council was started with, besides its seats: enough to hold it again from the log alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// The `task_spec` as it was given and checked.
+    pub task: Value,
+    /// Draws the labels; recorded where nobody gave one.
+    pub seed: u64,
+    /// How long one attempt may take.
+    pub attempt_ms: u64,
+    /// How long the whole run may take, each time it is held.
+    pub budget_ms: u64,
+    /// Valid plans that reach the judge: the first so many to be finished.
+    pub plans_max: usize,
+    /// Whether the best-scored plan stands in where the judge fails.
+    pub fallback: bool,
+    /// Files that were asked for and did not go along, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// What the person should know from the start, as code and message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<(String, String)>,
+}

@@ -1,0 +1,220 @@
+//! Nothing in a plan may tell the judge who wrote it. Names of makers and models, instructions, ids,
+//! paths and traces of tools become marks that can be turned back afterwards; keys become
+//! `[secret]` for good. One [`Veil`] covers all plans of a run, so the same thing has the same mark
+//! in each of them.
+
+mod names;
+#[cfg(test)]
+mod tests;
+
+use super::words::change;
+use althing_stdx::redact::redact;
+use names::Names;
+use regex::{Captures, Regex};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// Something that was covered, and what stands for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redaction {
+    /// `[path-2]`.
+    pub mark: String,
+    pub text: String,
+}
+
+/// What must not be seen, and what was covered so far.
+pub struct Veil {
+    names: Names,
+    /// Everything the judge reads anyway: a path named there says nothing about a planner.
+    task: String,
+    covered: Vec<Redaction>,
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the tests use every pattern")
+}
+
+/// Calls of tools as agents print them, in tags or a line each.
+static TRACES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    [
+        pattern(
+            r"(?is)<(?:tool_\w+|function_\w+|invoke)\b.*?(?:</(?:tool_\w+|function_\w+|invoke)>|$)",
+        ),
+        pattern(
+            r"(?im)^[ \t]*(?:[⏺●]|\[tool[^\]\n]*\]|tool[ _-](?:call|trace|use|result|output)s?[ \t]*[:#(]|(?:called|calling|using|invoking) (?:the )?tool\b|(?:Bash|Read|Grep|Glob|Edit|Write|WebFetch)\([^)\n]*\)).*$",
+        ),
+        pattern(r"(?i)\btrace[ _-]?id\b[ \t]*[:=]?[ \t]*[\w-]*"),
+    ]
+});
+
+/// Sentences about one's own instructions.
+static PROMPTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[^.!?\n]*\b(?:(?:system|developer) (?:prompt|message)s?|my (?:own )?(?:instructions|guidelines)|i (?:was|am|have been) (?:instructed|trained|told|created|made)|as an? (?:ai|large) (?:language )?(?:model|assistant))\b[^.!?\n]*[.!?]?",
+    )
+});
+
+/// Ids of requests, sessions and messages.
+static IDS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    [
+        pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
+        pattern(
+            r"\b(?:req|request|msg|resp|chatcmpl|gen|toolu|call|sess|session|run|thread|conv|asst|evt|ses)[-_][A-Za-z0-9_-]{8,}\b",
+        ),
+        pattern(r"\b[0-9a-fA-F]{24,}\b"),
+    ]
+});
+
+/// Files, wherever they lie. What is only shaped like one is told apart below.
+static PATHS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    [
+        pattern(r#"(?i)\bfile://[^\s"'`<>)]+"#),
+        pattern(r#"\b[A-Za-z]:\\[^\s"'`<>|)]+|\\\\[\w.-]+\\[^\s"'`<>|)]+"#),
+        pattern(r#"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%)[/\\][^\s"'`<>|),;]*"#),
+        pattern(r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]*[\w@+-]/?"),
+    ]
+});
+
+/// First folders of paths on a machine; `/users/7` of a web service is none of these.
+const ROOTS: &[&str] = &[
+    "home", "root", "tmp", "var", "etc", "opt", "usr", "mnt", "srv", "private", "Users", "Volumes",
+    "workspace", "workspaces", "work", "data", "app", "proc", "dev", "bin", "lib", "run",
+];
+/// Characters of the end of a file's name behind its last dot.
+const SUFFIX_CHARS_MAX: usize = 5;
+
+impl Veil {
+    /// A veil for plans about `task`, written by agents with these names and models.
+    pub fn new(task: &str, agents: impl IntoIterator<Item = String>) -> Veil {
+        Veil { names: Names::new(agents), task: task.to_string(), covered: Vec::new() }
+    }
+
+    /// `plan` with everything covered that could tell who wrote it.
+    pub fn cover(&mut self, plan: &Value) -> Value {
+        let mut plan = plan.clone();
+        change(&mut plan, &mut |text| self.text(text));
+        plan
+    }
+
+    /// What was covered, in the order in which it was met.
+    pub fn covered(self) -> Vec<Redaction> {
+        self.covered
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let mut text = redact(text);
+        for trace in TRACES.iter() {
+            text = self.replace(trace, "trace", &text, |_, _| true);
+        }
+        text = self.replace(&PROMPTS, "prompt", &text, |_, _| true);
+        for id in IDS.iter() {
+            // A word such as `session_management` is none: ids have digits.
+            text = self.replace(id, "id", &text, |it, _| it.contains(|c: char| c.is_ascii_digit()));
+        }
+        for path in PATHS.iter().take(3) {
+            text = self.replace(path, "path", &text, |_, _| true);
+        }
+        let task = std::mem::take(&mut self.task);
+        text = self.replace(&PATHS[3], "path", &text, |it, before| {
+            is_path(it, before) && !task.contains(it)
+        });
+        self.task = task;
+        let names = std::mem::take(&mut self.names);
+        for name in names.patterns() {
+            text = self.replace(name, "name", &text, |it, _| names.is_literal(it));
+        }
+        text = self.tokens(&names, &text);
+        self.names = names;
+        text
+    }
+
+    /// Covers what `pattern` finds and `is_meant` confirms, given the match and the text before it.
+    fn replace(
+        &mut self,
+        pattern: &Regex,
+        class: &str,
+        text: &str,
+        is_meant: impl Fn(&str, &str) -> bool,
+    ) -> String {
+        let cover = |found: &Captures| {
+            let whole = found.get(0).map_or("", |it| it.as_str());
+            let before = &text[..found.get(0).map_or(0, |it| it.start())];
+            let bare = whole.trim_matches([' ', '\t']);
+            if bare.is_empty() || inside_mark(before) || !is_meant(bare, before) {
+                return whole.to_string();
+            }
+            whole.replacen(bare, &self.mark(class, bare), 1)
+        };
+        pattern.replace_all(text, cover).into_owned()
+    }
+
+    /// Names as single words, with what follows them: `google maps` is no maker.
+    fn tokens(&mut self, names: &Names, text: &str) -> String {
+        let cover = |found: &Captures| {
+            let Some(it) = found.get(0) else { return String::new() };
+            let (before, after) = (&text[..it.start()], &text[it.end()..]);
+            match !inside_mark(before) && names.is_name(it.as_str(), after) {
+                true => self.mark("name", it.as_str()),
+                false => it.as_str().to_string(),
+            }
+        };
+        names::TOKEN.replace_all(text, cover).into_owned()
+    }
+
+    /// The mark of `text`: always the same one for the same text.
+    fn mark(&mut self, class: &str, text: &str) -> String {
+        let start = format!("[{class}-");
+        let of_class = |it: &&Redaction| it.mark.starts_with(&start);
+        if let Some(known) = self.covered.iter().filter(of_class).find(|it| it.text == text) {
+            return known.mark.clone();
+        }
+        let number = self.covered.iter().filter(of_class).count() + 1;
+        let mark = format!("{start}{number}]");
+        self.covered.push(Redaction { mark: mark.clone(), text: text.to_string() });
+        mark
+    }
+}
+
+/// Puts back what was covered.
+pub fn restore(value: &mut Value, covered: &[Redaction]) {
+    change(value, &mut |text| {
+        // A covered text may hold marks of what was covered before it: the last goes first.
+        covered.iter().rev().fold(text.to_string(), |text, it| text.replace(&it.mark, &it.text))
+    });
+}
+
+/// Whether a text that ends so has opened a mark and not closed it.
+fn inside_mark(before: &str) -> bool {
+    const CLASSES: &[&str] = &["[trace-", "[prompt-", "[id-", "[path-", "[name-", "[secret"];
+    match before.rfind('[') {
+        Some(at) if !before[at..].contains(']') => {
+            let open = &before[at..];
+            open == "[" || CLASSES.iter().any(|class| class.starts_with(open) || open.starts_with(class))
+        }
+        _ => false,
+    }
+}
+
+/// Whether something with slashes is a file's path: under a folder of a machine, begun with a dot,
+/// or ended like a file. Addresses of the web and plain `either/or` are not.
+fn is_path(text: &str, before: &str) -> bool {
+    let parts: Vec<&str> = text.split('/').collect();
+    let joins: &[char] = if text.starts_with('/') { &['/'] } else { &['/', ':', '@'] };
+    if parts.len() < 2 || before.ends_with(joins) || text.starts_with("//") {
+        return false;
+    }
+    let last = parts.last().copied().unwrap_or_default();
+    let is_file = last.rsplit_once('.').is_some_and(|(stem, suffix)| {
+        !stem.is_empty()
+            && suffix.len() <= SUFFIX_CHARS_MAX
+            && suffix.starts_with(|c: char| c.is_ascii_alphabetic())
+            && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    match parts[0] {
+        "" => is_file || ROOTS.contains(&parts[1]),
+        "." | ".." => true,
+        // `example.com/index.html` is on the web; `.github/ci.yml` is not.
+        first => is_file && !first.trim_start_matches('.').contains('.'),
+    }
+}

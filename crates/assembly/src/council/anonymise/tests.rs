@@ -1,0 +1,105 @@
+//! Texts in, texts without a trace of who wrote them out, and back again.
+
+use super::*;
+use serde_json::json;
+
+const TASK: &str = "Fix src/main.rs so that the build passes";
+
+fn veil() -> Veil {
+    let agents = ["openai:gpt-5.2-codex@high", "Nightjar", "corp/zebra-9", "fast", "My Model (2)"];
+    Veil::new(TASK, agents.map(String::from))
+}
+
+#[track_caller]
+fn check(text: &str, want: &str) {
+    let mut veil = veil();
+    let covered = veil.cover(&json!({ "a": [text] }));
+    assert_eq!(covered["a"][0], want, "{text}");
+    let mut back = covered;
+    restore(&mut back, &veil.covered());
+    if !want.contains("[secret]") {
+        assert_eq!(back["a"][0], text, "it can be turned back");
+    }
+}
+
+/// It stays as it is.
+#[track_caller]
+fn stays(text: &str) {
+    check(text, text);
+}
+
+#[test]
+fn makers_and_models_are_covered_whole() {
+    check("OpenAI and ChatGPT agree", "[name-1] and [name-2] agree");
+    check("ask gpt-5.2, then GPT-4o", "ask [name-1], then [name-2]");
+    check("opus-4-5-20251101 wrote it", "[name-1] wrote it");
+    check("Cl-aude or Clau\u{200b}de", "[name-1] or [name-2]");
+    check("Grok, DeepSeek, Qwen2.5, Llama3.2, Mistral", "[name-1], [name-2], [name-3], [name-4], [name-5]");
+    check("o3-mini is quick", "[name-1] is quick");
+    check("made by Anthropic.", "made by [name-1].");
+    check("made by Google", "made by [name-1]");
+    check("the Gemini CLI", "the [name-1] CLI");
+}
+
+#[test]
+fn words_that_only_look_like_names_survive() {
+    stays("show it on google maps and by the anthropic principle");
+    stays("Sign in with Google OAuth; store in Google Cloud");
+    stays("the Gemini constellation, a magnum opus, a haiku, a sonnet");
+    stays("command and flash are words; phase 4 is not phi");
+    stays("gossip, gptx and claudette are other words");
+    stays("be fast");
+}
+
+#[test]
+fn configured_names_are_covered_too() {
+    check("gpt-5.2-codex, openai:gpt-5.2-codex@high", "[name-2], [name-1]");
+    check("Nightjar or nightjar, not nightjars", "[name-1] or [name-2], not nightjars");
+    check("corp/zebra-9 is zebra-9", "[name-1] is [name-2]");
+    check("says My Model (2) here", "says [name-1] here");
+}
+
+#[test]
+fn paths_are_covered_and_routes_are_not() {
+    check("edit /home/ada/x/lib.rs:10", "edit [path-1]:10");
+    check("in ~/.ssh/config, $HOME/x", "in [path-1], [path-2]");
+    check(r"C:\Users\ada\x.txt and \\server\share\f", "[path-1] and [path-2]");
+    check("see file:///etc/passwd", "see [path-1]");
+    check("touch crates/core/src/lib.rs and ./run.sh", "touch [path-1] and [path-2]");
+    check("(/tmp/a) `/var/log/x`", "([path-1]) `[path-2]`");
+    check("edit .github/workflows/ci.yml", "edit [path-1]");
+    stays("fix src/main.rs");
+    stays("GET /users/{id} and POST /api/v1/login return 200");
+    stays("https://example.com/docs/index.html and example.com/a.html");
+    stays("and/or, CI/CD, client/server, 1/2, TCP/IP v1.2");
+}
+
+#[test]
+fn ids_keys_prompts_and_traces_are_covered() {
+    check("run 123e4567-e89b-12d3-a456-426614174000 failed", "run [id-1] failed");
+    check("msg_01XFDUDYJgAACzvnptvVoYEL", "[id-1]");
+    check("commit 0123456789abcdef0123456789abcdef01234567", "commit [id-1]");
+    stays("session_management and run_everything_twice");
+    for key in ["sk-ant-api03-abcdefghijkl", "AIzaSyA1234567890abcdefg", "ghp_abcdefghijklmnop1234"] {
+        check(&format!("use {key}"), "use [secret]");
+    }
+    check("My system prompt says be kind. Go on.", "[prompt-1] Go on.");
+    check("As an AI language model I plan. Then build", "[prompt-1] Then build");
+    check("First:\n⏺ Read(src/x.rs)\nthen", "First:\n[trace-1]\nthen");
+    check("a <tool_call>{\"name\": \"x\"}</tool_call> b", "a [trace-1] b");
+    check("trace id: abc-123 here", "[trace-1] here");
+}
+
+#[test]
+fn one_veil_gives_one_thing_one_mark() {
+    let mut veil = veil();
+    let a = veil.cover(&json!("edit /tmp/x with Claude"));
+    let b = veil.cover(&json!("Claude edits /tmp/y, then /tmp/x"));
+    assert_eq!((a, b), (json!("edit [path-1] with [name-1]"), json!("[name-1] edits [path-2], then [path-1]")));
+}
+
+#[test]
+fn keys_of_objects_and_numbers_stay() {
+    let value = json!({ "openai": 5, "list": [true, null, "claude"] });
+    assert_eq!(veil().cover(&value), json!({ "openai": 5, "list": [true, null, "[name-1]"] }));
+}

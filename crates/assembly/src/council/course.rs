@@ -1,0 +1,416 @@
+//! The course of a council: plan, seal, judge, settle. Deterministic given the answers, so a run that
+//! stopped is held again with the stored ones and comes to the same plan.
+
+use super::anonymise::Veil;
+use super::attempt::{Asked, Asker, Read};
+use super::extract::{extract, is_refusal};
+use super::markdown::{Place, markdown};
+use super::merge::{self, Warning};
+use super::plan::{self, Body, Final, Plan, Validation, Verdict};
+use super::schema::Form;
+use super::task::{self, Task};
+use super::{JUDGE, PLANNER, Terms, judge, prompt, score};
+use crate::event::{Judgement, Labelled, Scored, Sealed, Settled, What};
+use crate::floor::{Floor, Seat};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::future::join_all;
+use serde_json::Value;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// The part of the run's time that planners may take; the rest is the judge's.
+const PLANNING_SHARE: f64 = 2.0 / 3.0;
+
+/// One council while it is held.
+struct Council<'a> {
+    floor: &'a Floor,
+    terms: &'a Terms,
+    task: Task,
+    /// Our part of the prompts.
+    own_words: String,
+    began: Instant,
+}
+
+/// A valid plan.
+struct Draft {
+    seat: usize,
+    plan: Value,
+    /// Which of all turns it came with.
+    rank: u64,
+}
+
+/// A plan as the judge sees it, and who wrote it.
+struct Entry {
+    label: String,
+    seat: usize,
+    name: String,
+    value: Value,
+    plan: Plan,
+}
+
+/// What was decided.
+struct Decision {
+    body: Body,
+    judgement: Judgement,
+    /// Names of those whose plans it is made of.
+    used: Vec<String>,
+}
+
+pub(super) async fn run(floor: &Floor) -> Result<()> {
+    let terms = floor.opening.council.as_deref();
+    let terms = terms.ok_or_else(|| Fault::invalid("method: the council plans a task; use plan"))?;
+    let task = task::read(&terms.task).map_err(|problems| {
+        let first = problems.first().map(ToString::to_string).unwrap_or_default();
+        Fault::invalid(format!("task: {first}"))
+    })?;
+    let own_words = prompt::own_words(&task);
+    let council = Council { floor, terms, task, own_words, began: Instant::now() };
+    let mut warnings = Vec::new();
+    floor.phase(1).await?;
+    council.notes(&mut warnings).await?;
+    let drafts = council.plan(&mut warnings).await?;
+    let valid: Vec<usize> = drafts.iter().map(|draft| draft.seat).collect();
+    floor.phase(2).await?;
+    let (entries, sealed) = council.seal(drafts, &mut warnings).await?;
+    let decision = council.judge(&entries, &mut warnings).await?;
+    floor.phase(3).await?;
+    council.settle(&valid, &sealed, decision, warnings).await
+}
+
+impl Council<'_> {
+    fn planners(&self) -> Vec<&Seat> {
+        self.floor.role(PLANNER)
+    }
+
+    /// What is to be known from the start.
+    async fn notes(&self, warnings: &mut Vec<Warning>) -> Result<()> {
+        /// Codes of notes, which come from outside as text.
+        const CODES: &[&str] = &["demo", "judge_wrote_a_plan", "files_left_out", "lineup"];
+        for (code, message) in &self.terms.notes {
+            let code = CODES.iter().find(|known| *known == code).copied().unwrap_or("note");
+            self.warn(warnings, Warning::new(code, message.clone())).await?;
+        }
+        if !self.terms.left_out.is_empty() {
+            let message = self.terms.left_out.join("; ");
+            self.warn(warnings, Warning::new("files_left_out", message)).await?;
+        }
+        Ok(())
+    }
+
+    async fn warn(&self, warnings: &mut Vec<Warning>, warning: Warning) -> Result<()> {
+        let (code, message) = (warning.code.to_string(), warning.message.clone());
+        warnings.push(warning);
+        if self.floor.past().warned.contains(&(code.clone(), message.clone())) {
+            return Ok(());
+        }
+        self.floor.append(What::Warned { code, message }).await
+    }
+
+    /// Every planner at once, each until its plan is valid or nothing more is worth a try.
+    async fn plan(&self, warnings: &mut Vec<Warning>) -> Result<Vec<Draft>> {
+        let planners = self.planners();
+        let stored = planners.iter().filter(|seat| self.has_plan(seat)).count();
+        // Sealed or full: what is stored is all there will be.
+        let is_full = stored >= self.terms.plans_max;
+        let enough = watch::Sender::new(false);
+        let count = watch::Sender::new(stored);
+        let asked = planners.iter().map(|seat| self.draft(seat, is_full, &enough, &count));
+        // Everyone finishes before an error ends the run: what is paid for is kept.
+        let asked: Result<Vec<Asked<Value>>> = join_all(asked).await.into_iter().collect();
+        let mut drafts = Vec::new();
+        let (mut lost, mut late, mut out_of_time) = (Vec::new(), Vec::new(), false);
+        for (seat, asked) in planners.iter().zip(asked?) {
+            out_of_time |= asked.out_of_time;
+            match asked.result {
+                Ok((plan, rank)) => drafts.push(Draft { seat: seat.index, plan, rank }),
+                Err(_) if asked.let_go => late.push(self.late(&seat.name)),
+                Err(why) => lost.push(format!("{}: {why}", seat.name)),
+            }
+        }
+        if drafts.is_empty() {
+            let kind = if out_of_time { Kind::TimedOut } else { Kind::TooFew };
+            let message = format!("no planner gave a valid plan ({})", lost.join("; "));
+            return Err(Fault::new(kind, message));
+        }
+        for why in lost {
+            self.warn(warnings, Warning::new("planner_failed", why)).await?;
+        }
+        for warning in late {
+            self.warn(warnings, warning).await?;
+        }
+        Ok(drafts)
+    }
+
+    fn late(&self, name: &str) -> Warning {
+        let max = self.terms.plans_max;
+        Warning::new("plan_left_out", format!("{name} was not among the first {max} to finish"))
+    }
+
+    /// Whether a valid plan of this seat is stored.
+    fn has_plan(&self, seat: &Seat) -> bool {
+        let said = self.floor.past().said(1, seat.index);
+        said.iter().any(|(_, text)| matches!(self.read_plan(text), Read::Good { .. }))
+    }
+
+    async fn draft(
+        &self,
+        seat: &Seat,
+        is_full: bool,
+        enough: &watch::Sender<bool>,
+        count: &watch::Sender<usize>,
+    ) -> Result<Asked<Value>> {
+        let was_stored = self.has_plan(seat);
+        let asker = Asker {
+            floor: self.floor,
+            seat,
+            role: PLANNER,
+            attempt: Duration::from_millis(self.terms.attempt_ms),
+            until: self.began + self.budget().mul_f64(PLANNING_SHARE),
+            enough: enough.subscribe(),
+            may_ask: self.floor.past().sealed.is_none() && !is_full,
+            is_full,
+        };
+        let opening = &self.floor.opening;
+        let write = |how: &prompt::How| {
+            let (stance, language) = (seat.stance.as_deref(), opening.language.as_deref());
+            let (files, left_out) = (&opening.context, &self.terms.left_out);
+            prompt::planner(&self.task, files, left_out, stance, language, how)
+        };
+        let asked = asker.ask(write, |text| self.read_plan(text)).await?;
+        if asked.result.is_ok() && !was_stored {
+            count.send_modify(|count| *count += 1);
+            let is_enough = *count.borrow() >= self.terms.plans_max;
+            enough.send_if_modified(|value| std::mem::replace(value, is_enough) != is_enough);
+        }
+        Ok(asked)
+    }
+
+    fn read_plan(&self, text: &str) -> Read<Value> {
+        match extract(text, Form::CouncilPlan, &self.own_words) {
+            Ok(value) => {
+                let summary = value["summary"].as_str().unwrap_or_default().to_string();
+                // A form that fits may still hold a number that no machine can.
+                match plan::read::<Plan>(Form::CouncilPlan, &value) {
+                    Ok(_) => Read::Good { value, summary },
+                    Err(problems) => Read::Bad(problems),
+                }
+            }
+            Err(_) if is_refusal(text) => Read::Refused,
+            Err(problems) => Read::Bad(problems),
+        }
+    }
+
+    fn budget(&self) -> Duration {
+        Duration::from_millis(self.terms.budget_ms)
+    }
+
+    /// The first plans to be finished, in an order that says nothing about who wrote them, with
+    /// everything covered that would.
+    async fn seal(
+        &self,
+        mut drafts: Vec<Draft>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(Vec<Entry>, Sealed)> {
+        drafts.sort_by_key(|draft| draft.rank);
+        for late in drafts.iter().skip(self.terms.plans_max) {
+            let warning = self.late(&self.floor.seats()[late.seat].name);
+            self.warn(warnings, warning).await?;
+        }
+        drafts.truncate(self.terms.plans_max);
+        drafts.sort_by_key(|draft| draft.seat);
+        fastrand::Rng::with_seed(self.terms.seed).shuffle(&mut drafts);
+        let mut veil = Veil::new(&self.task.brief(false), self.names());
+        let mut entries = Vec::new();
+        for (at, draft) in drafts.into_iter().enumerate() {
+            let name = self.floor.seats()[draft.seat].name.clone();
+            let value = veil.cover(&draft.plan);
+            let plan = plan::read(Form::CouncilPlan, &value);
+            let plan = plan.map_err(|_| Fault::internal("a covered plan has lost its form"))?;
+            let label = format!("Plan {}", at + 1);
+            entries.push(Entry { label, seat: draft.seat, name, value, plan });
+        }
+        let labels = entries.iter().map(|it| Labelled {
+            label: it.label.clone(),
+            seat: it.seat,
+            name: it.name.clone(),
+        });
+        let labels = labels.collect();
+        let sealed = Sealed { seed: self.terms.seed, labels, redactions: veil.covered() };
+        if self.floor.past().sealed.is_none() {
+            self.floor.append(What::LabelsSealed(Box::new(sealed.clone()))).await?;
+        }
+        Ok((entries, sealed))
+    }
+
+    /// Everything an agent of this run is called.
+    fn names(&self) -> Vec<String> {
+        let seats = self.floor.seats().iter();
+        let own = seats.flat_map(|seat| [seat.name.clone(), seat.model.id().to_string()]);
+        let agents = &self.task.agents;
+        let given = agents.planners.iter().chain(&agents.judge);
+        let given = given.flat_map(|it| [it.name.clone(), it.model.clone()]).flatten();
+        own.chain(given).collect()
+    }
+
+    async fn judge(&self, entries: &[Entry], warnings: &mut Vec<Warning>) -> Result<Decision> {
+        let plans: Vec<(String, Value)> =
+            entries.iter().map(|it| (it.label.clone(), it.value.clone())).collect();
+        let input = prompt::judge_input(&self.task, &plans);
+        if let Some(problem) = Form::JudgeInput.problems(&input).first() {
+            return Err(Fault::internal(format!("the judge's input: {problem}")));
+        }
+        let decision = match self.verdict(&plans).await? {
+            Ok(verdict) => self.decided(&verdict, entries, warnings).await?,
+            Err(why) if self.terms.fallback => self.fall_back(entries, &why, warnings).await?,
+            Err(why) => {
+                let message = format!("the judge gave no valid verdict: {why}");
+                return Err(Fault::new(Kind::Upstream, message));
+            }
+        };
+        if !self.floor.past().is_judged {
+            let judgement = Box::new(decision.judgement.clone());
+            self.floor.append(What::PlansJudged(judgement)).await?;
+        }
+        Ok(decision)
+    }
+
+    /// The judge's verdict, or why there is none.
+    async fn verdict(&self, plans: &[(String, Value)]) -> Result<Result<Verdict, String>> {
+        let Some(seat) = self.floor.role(JUDGE).into_iter().next() else {
+            return Ok(Err("there is no judge".into()));
+        };
+        let asker = Asker {
+            floor: self.floor,
+            seat,
+            role: JUDGE,
+            attempt: Duration::from_millis(self.terms.attempt_ms),
+            until: self.began + self.budget(),
+            enough: watch::Sender::new(false).subscribe(),
+            may_ask: true,
+            is_full: false,
+        };
+        let language = self.floor.opening.language.as_deref();
+        let labels: Vec<String> = plans.iter().map(|(label, _)| label.clone()).collect();
+        let write = |how: &prompt::How| prompt::judge(&self.task, plans, language, how);
+        let asked = asker.ask(write, |text| self.read_verdict(text, &labels)).await?;
+        Ok(asked.result.map(|(verdict, _)| verdict))
+    }
+
+    fn read_verdict(&self, text: &str, labels: &[String]) -> Read<Verdict> {
+        match judge::read(text, labels, &self.own_words) {
+            Ok(judge::Judged { verdict, flaws }) => {
+                let summary = format!("{} is selected", verdict.selected_plan);
+                match flaws.is_empty() {
+                    true => Read::Good { value: verdict, summary },
+                    false => Read::Flawed { value: verdict, summary, flaws },
+                }
+            }
+            Err(_) if is_refusal(text) => Read::Refused,
+            Err(problems) => Read::Bad(problems),
+        }
+    }
+
+    async fn decided(
+        &self,
+        verdict: &Verdict,
+        entries: &[Entry],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Decision> {
+        let plans: Vec<(String, Plan)> =
+            entries.iter().map(|it| (it.label.clone(), it.plan.clone())).collect();
+        let (body, mended) = merge::of_verdict(verdict, &plans);
+        for warning in mended {
+            self.warn(warnings, warning).await?;
+        }
+        let scored = |entry: &Entry| {
+            let score = verdict.scores.iter().find(|score| score.label == entry.label);
+            let (score, rationale) =
+                score.map_or((0.0, ""), |score| (score.score, score.rationale.as_str()));
+            scored(entry, score, rationale)
+        };
+        let judgement = Judgement {
+            fallback: false,
+            selected: verdict.selected_plan.clone(),
+            scores: entries.iter().map(scored).collect(),
+            analysis: verdict.comparative_analysis.clone(),
+            missing_steps: verdict.missing_steps.clone(),
+            contradictions: verdict.contradictions.clone(),
+            improvements: verdict.improvements.clone(),
+        };
+        let used = entries.iter().map(|entry| entry.name.clone()).collect();
+        Ok(Decision { body, judgement, used })
+    }
+
+    /// The best plan by its own merits, where nobody could compare them.
+    async fn fall_back(
+        &self,
+        entries: &[Entry],
+        why: &str,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Decision> {
+        let plans: Vec<Plan> = entries.iter().map(|entry| entry.plan.clone()).collect();
+        let points = score::score(&plans, &self.task.constraints);
+        let best = score::best(&plans, &points).ok_or_else(|| Fault::internal("no plan is left"))?;
+        let message =
+            format!("the judge gave no valid verdict ({why}); the best-scored plan stands as it is");
+        self.warn(warnings, Warning::new("judge_fallback", message)).await?;
+        let scored = |(entry, points): (&Entry, &score::Points)| {
+            scored(entry, points.total(), "by the score that stands in for a judge")
+        };
+        let judgement = Judgement {
+            fallback: true,
+            selected: entries[best].label.clone(),
+            scores: entries.iter().zip(&points).map(scored).collect(),
+            analysis: String::new(),
+            missing_steps: vec![],
+            contradictions: vec![],
+            improvements: vec![],
+        };
+        let used = vec![entries[best].name.clone()];
+        Ok(Decision { body: plans[best].clone().into_body(), judgement, used })
+    }
+
+    async fn settle(
+        &self,
+        valid: &[usize],
+        sealed: &Sealed,
+        decision: Decision,
+        warnings: Vec<Warning>,
+    ) -> Result<()> {
+        if self.floor.past().is_settled {
+            return Ok(());
+        }
+        let planners = self.planners();
+        let is_valid = |seat: &&Seat| (seat.name.clone(), valid.contains(&seat.index));
+        let plans_valid = planners.iter().map(is_valid).collect();
+        let judge_valid = !decision.judgement.fallback;
+        let validation = Validation { task_spec_valid: true, plans_valid, judge_valid };
+        let Decision { body, judgement, used } = decision;
+        let plan = merge::finish(body, &sealed.redactions, used, validation, &warnings)?;
+        let whole: Final = serde_json::from_value(plan.clone()).map_err(Fault::internal)?;
+        let places: Vec<Place> = judgement.scores.iter().map(|it| place(it, &judgement)).collect();
+        let is_demo = self.floor.opening.seats.iter().any(|seat| seat.demo);
+        let markdown = markdown(&self.task.task, &whole, &places, is_demo);
+        self.floor.append(What::PlanSettled(Box::new(Settled { plan, markdown }))).await
+    }
+}
+
+fn scored(entry: &Entry, score: f64, rationale: &str) -> Scored {
+    Scored {
+        label: entry.label.clone(),
+        seat: entry.seat,
+        name: entry.name.clone(),
+        score,
+        rationale: rationale.to_string(),
+    }
+}
+
+fn place(scored: &Scored, judgement: &Judgement) -> Place {
+    Place {
+        label: scored.label.clone(),
+        name: scored.name.clone(),
+        score: scored.score,
+        is_selected: scored.label == judgement.selected,
+    }
+}

@@ -1,0 +1,5 @@
+//! The whole course on a paused clock, with scripted planners and judges.
+
+mod course;
+pub(crate) mod kit;
+mod resume;

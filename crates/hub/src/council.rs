@@ -1,0 +1,155 @@
+//! A council as a run: who sits, what they read, and the folder that is left behind. The log is the
+//! truth; everything else is read from it.
+
+mod agents;
+mod context;
+mod folder;
+#[cfg(test)]
+mod tests;
+
+use crate::log::{RunLog, now_ms};
+use crate::lineup::{self, Lineup};
+use crate::runs::{Run, Runs, seat_info};
+use crate::store::new_run_id;
+use althing_assembly::council::task::{self, Task};
+use althing_assembly::council::{METHOD, PLANNERS_MAX, Terms};
+use althing_assembly::event::{Opening, Quoted};
+use althing_assembly::past::Past;
+use althing_stdx::{Fault, Result};
+pub(crate) use folder::keep;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long one attempt may take where nobody says.
+pub const ATTEMPT: Duration = Duration::from_secs(300);
+/// How long the whole run may take where nobody says.
+pub const BUDGET: Duration = Duration::from_secs(1800);
+/// Seeds that nobody chose: every program can read these numbers.
+const SEED_MAX: u64 = 1 << 53;
+/// Where the folders of councils lie, below the data folder.
+const FOLDERS: &str = "councils";
+
+/// A plan that somebody wants. What is none or empty is as the task says, else as usual.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// A `task_spec`.
+    pub task: Value,
+    pub planners: Vec<String>,
+    pub judge: Option<String>,
+    pub seed: Option<i64>,
+    pub attempt: Option<Duration>,
+    /// The root of the repository.
+    pub repo: Option<PathBuf>,
+    /// A judge who fails ends the run.
+    pub no_fallback: bool,
+    pub language: Option<String>,
+    pub max_cost_usd: Option<f64>,
+}
+
+/// A council that has begun.
+pub struct Begun {
+    pub run: Run,
+    /// What the person should know about who sits.
+    pub notes: Vec<String>,
+    /// Scripted voices speak, since there are no models.
+    pub demo: bool,
+}
+
+/// A task as it is to be run: read and checked, with what was said beside it.
+pub fn check(task: &Value) -> Result<Task> {
+    task::read(task).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        Fault::invalid(format!("task: {}", lines.join("\n  ")))
+    })
+}
+
+/// The folder of a run below `data`; a run's name is our own, letters and digits only.
+pub fn folder_of(data: &Path, run: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    data.join(FOLDERS).join(run.chars().map(safe).collect::<String>())
+}
+
+impl Runs {
+    /// Begins a council. Everything is checked before the first event is written.
+    pub async fn plan(&self, wanted: Wanted) -> Result<Begun> {
+        let task = check(&wanted.task)?;
+        let seating = agents::seat(&wanted, &task, &self.library).await?;
+        let (files, left_out) = read_files(&wanted, &task).await?;
+        let lineup = seating.lineup;
+        let demo = lineup.seats.iter().any(|seat| seat.demo);
+        let config = self.library.book().config.clone();
+        let preferences = &task.preferences;
+        let seed = wanted.seed.or(preferences.random_seed).map(|seed| seed as u64);
+        let budget = preferences.time_budget_sec.map_or(BUDGET, Duration::from_secs);
+        let mut terms = Terms {
+            task: wanted.task,
+            seed: seed.unwrap_or_else(|| fastrand::u64(..SEED_MAX)),
+            attempt_ms: millis(wanted.attempt.unwrap_or(ATTEMPT).min(budget)),
+            budget_ms: millis(budget),
+            plans_max: preferences.max_plans.unwrap_or(PLANNERS_MAX),
+            fallback: !wanted.no_fallback,
+            left_out,
+            notes: seating.warnings,
+        };
+        if demo {
+            let message = "scripted demo voices speak, which know nothing".to_string();
+            terms.notes.push(("demo".into(), message));
+        }
+        let language = wanted.language.or_else(|| preferences.language.clone());
+        let language = language.as_deref().map(crate::config::language).transpose();
+        let language =
+            language.map_err(|problem| Fault::invalid(format!("preferences.language: {problem}")))?;
+        let mut opening = opening(&task, terms, files, &lineup);
+        opening.language = language.or_else(|| config.language.value.clone());
+        opening.max_cost_usd = Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd));
+        let seats = self.seats(&lineup.seats)?;
+        let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
+        let lease = self.library.store().lease(&id).await?;
+        let log = RunLog::start(self.library.store().clone(), lease);
+        let run = self.spawn(opening, &METHOD, seats, log, Past::none());
+        Ok(Begun { run, notes: seating.notes, demo })
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    time.as_millis() as u64
+}
+
+fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> Opening {
+    let seats = lineup.seats.len();
+    let chars = task.brief(false).len() + context.iter().map(|it| it.text.len()).sum::<usize>();
+    let estimate = lineup::estimate(lineup, (METHOD.calls)(seats, 0), chars);
+    Opening {
+        method: METHOD.name.to_string(),
+        question: task.task.clone(),
+        context,
+        continues: None,
+        seats: lineup.seats.iter().map(seat_info).collect(),
+        roles: METHOD.default_roles(seats),
+        turns: 0,
+        synthesizers: vec![],
+        synthesizer_mode: "first".into(),
+        language: None,
+        pause_ms: None,
+        max_cost_usd: None,
+        // A part of the price would pass for the whole.
+        estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
+        tools: vec![],
+        stream: true,
+        council: Some(Box::new(terms)),
+    }
+}
+
+async fn read_files(wanted: &Wanted, task: &Task) -> Result<(Vec<Quoted>, Vec<String>)> {
+    let given = task.repo_context.root.as_ref().map(PathBuf::from);
+    let (root, paths) = (wanted.repo.clone().or(given), task.repo_context.paths.clone());
+    match root {
+        None if paths.is_empty() => Ok((vec![], vec![])),
+        None => Err(Fault::invalid("repo_context.root: paths are given and no root for them")),
+        Some(root) => {
+            let read = move || context::read(&root, &paths);
+            tokio::task::spawn_blocking(read).await.map_err(Fault::internal)?
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The files of a repository that go along with a task: inside its root, text only, and no more than
+//! a prompt can hold. What does not go along is named.
+
+use althing_assembly::event::Quoted;
+use althing_stdx::redact::redact;
+use althing_stdx::{Fault, Result};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Bytes of all files together; the one that goes beyond is cut there.
+pub const BYTES_MAX: usize = 256 * 1024;
+/// Files that go along; more are named and left out.
+const FILES_MAX: usize = 40;
+/// Files looked at below folders that were named, and how deep.
+const WALKED_MAX: usize = 400;
+const DEPTH_MAX: usize = 8;
+/// Names of those that were left out; the rest are counted.
+const LEFT_OUT_MAX: usize = 40;
+/// Folders with nothing in them that a person wrote.
+const NOT_WRITTEN: &[&str] = &["target", "node_modules", "dist", "build", "__pycache__", "vendor"];
+
+/// The text of `paths` below `root`, and what was left out, each with the reason.
+pub(super) fn read(root: &Path, paths: &[String]) -> Result<(Vec<Quoted>, Vec<String>)> {
+    let shown = root.display();
+    let root = fs::canonicalize(root)
+        .map_err(|e| Fault::invalid(format!("repo_context.root: {shown}: {e}")))?;
+    if !root.is_dir() {
+        return Err(Fault::invalid(format!("repo_context.root: {shown} is no folder")));
+    }
+    let mut reading = Reading { root, files: vec![], left_out: vec![], bytes: 0, walked: 0 };
+    for (at, path) in paths.iter().enumerate() {
+        reading.path(at, path)?;
+    }
+    let more = reading.left_out.len().saturating_sub(LEFT_OUT_MAX);
+    reading.left_out.truncate(LEFT_OUT_MAX);
+    if more > 0 {
+        reading.left_out.push(format!("{more} more files"));
+    }
+    Ok((reading.files, reading.left_out))
+}
+
+struct Reading {
+    /// With all links followed.
+    root: PathBuf,
+    files: Vec<Quoted>,
+    left_out: Vec<String>,
+    bytes: usize,
+    walked: usize,
+}
+
+impl Reading {
+    /// A path that was named. One that leads outside is refused, wherever its links go.
+    fn path(&mut self, at: usize, path: &str) -> Result<()> {
+        let real = match fs::canonicalize(self.root.join(path)) {
+            Ok(real) => real,
+            Err(e) => {
+                // A way out that leads nowhere is a way out all the same.
+                if Path::new(path).is_absolute() || path.split(['/', '\\']).any(|it| it == "..") {
+                    return Err(outside(at, path));
+                }
+                self.left_out.push(format!("{path}: {e}"));
+                return Ok(());
+            }
+        };
+        if !real.starts_with(&self.root) {
+            return Err(outside(at, path));
+        }
+        self.take(&real, 0);
+        Ok(())
+    }
+
+    fn take(&mut self, real: &Path, depth: usize) {
+        let name = real.strip_prefix(&self.root).unwrap_or(real).display().to_string();
+        self.walked += 1;
+        if self.walked > WALKED_MAX || depth > DEPTH_MAX {
+            self.left_out.push(format!("{name}: too many files or folders"));
+            return;
+        }
+        if real.is_dir() {
+            return self.folder(real, depth);
+        }
+        if let Err(why) = self.file(real, &name) {
+            self.left_out.push(format!("{name}: {why}"));
+        }
+    }
+
+    /// What is in a folder, by name; links and hidden things are passed over.
+    fn folder(&mut self, folder: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut entries: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                !is_link && !name.starts_with('.') && !NOT_WRITTEN.contains(&name.as_str())
+            })
+            .map(|entry| entry.path())
+            .take(WALKED_MAX)
+            .collect();
+        entries.sort();
+        for entry in entries {
+            if self.walked > WALKED_MAX {
+                return;
+            }
+            self.take(&entry, depth + 1);
+        }
+    }
+
+    /// A file's text, as far as there is room for it.
+    fn file(&mut self, real: &Path, name: &str) -> Result<(), String> {
+        if self.files.iter().any(|file| file.name == name) {
+            return Ok(());
+        }
+        if self.files.len() >= FILES_MAX {
+            return Err(format!("more than {FILES_MAX} files"));
+        }
+        let kind = fs::metadata(real).map_err(|e| e.to_string())?;
+        if !kind.is_file() {
+            return Err("no regular file".into());
+        }
+        let room = BYTES_MAX - self.bytes;
+        if room == 0 {
+            return Err(format!("{} bytes; {BYTES_MAX} are the limit for all files", kind.len()));
+        }
+        let mut bytes = Vec::new();
+        let file = fs::File::open(real).map_err(|e| e.to_string())?;
+        file.take(room as u64 + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+        if bytes.contains(&0) {
+            return Err("not text".into());
+        }
+        let is_cut = bytes.len() > room;
+        bytes.truncate(room);
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            // A character at the cut may be half there.
+            Err(e) if is_cut && e.utf8_error().error_len().is_none() => {
+                let whole = e.utf8_error().valid_up_to();
+                String::from_utf8_lossy(&e.into_bytes()[..whole]).into_owned()
+            }
+            Err(_) => return Err("not UTF-8".into()),
+        };
+        self.bytes += text.len();
+        if is_cut {
+            self.bytes = BYTES_MAX;
+            let why = format!("cut after {} of {} bytes", text.len(), kind.len());
+            self.left_out.push(format!("{name}: {why}"));
+        }
+        self.files.push(Quoted { name: name.to_string(), text: redact(&text) });
+        Ok(())
+    }
+}
+
+fn outside(at: usize, path: &str) -> Fault {
+    Fault::invalid(format!("repo_context.paths[{at}]: '{path}' leads outside the root"))
+}

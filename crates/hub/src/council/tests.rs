@@ -1,0 +1,90 @@
+//! What is read for a task, and what is left behind by a council.
+
+use super::*;
+use althing_stdx::Kind;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+fn repo() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("src/deep")).unwrap();
+    fs::write(folder.path().join("secret.txt"), "outside").unwrap();
+    fs::write(root.join("src/a.rs"), "fn a() {}").unwrap();
+    fs::write(root.join("src/deep/b.rs"), "let key = \"sk-proj-abcdefghijklmnop1234\";").unwrap();
+    fs::write(root.join("src/.hidden"), "hidden").unwrap();
+    fs::write(root.join("logo.png"), [0, 1, 2]).unwrap();
+    fs::write(root.join("latin.txt"), [0xe9, b'a', b'b']).unwrap();
+    symlink(folder.path().join("secret.txt"), root.join("leak.txt")).unwrap();
+    symlink(root.join("src/a.rs"), root.join("inside.rs")).unwrap();
+    folder
+}
+
+/// Files as `name=text`, and what was left out; or the refusal.
+#[track_caller]
+fn check(paths: &[&str], want: &[&str], left_out: &[&str]) {
+    let folder = repo();
+    let paths: Vec<String> = paths.iter().map(|it| it.to_string()).collect();
+    match context::read(&folder.path().join("root"), &paths) {
+        Ok((files, out)) => {
+            let files: Vec<String> =
+                files.iter().map(|it| format!("{}={}", it.name, it.text)).collect();
+            assert_eq!(files, want);
+            assert_eq!(out, left_out);
+        }
+        Err(fault) => {
+            assert_eq!(fault.kind, Kind::InvalidParams);
+            assert_eq!([fault.message.as_str()], want);
+        }
+    }
+}
+
+#[test]
+fn files_go_along_and_never_from_outside() {
+    check(&["src/a.rs"], &["src/a.rs=fn a() {}"], &[]);
+    check(&["src"], &["src/a.rs=fn a() {}", "src/deep/b.rs=let key = \"[secret]\";"], &[]);
+    check(&["inside.rs", "src/a.rs"], &["src/a.rs=fn a() {}"], &[]);
+    let outside = |path: &str| format!("repo_context.paths[0]: '{path}' leads outside the root");
+    for path in ["../secret.txt", "leak.txt", "/etc/passwd", "src/../../secret.txt", "../nowhere"] {
+        check(&[path], &[&outside(path)], &[]);
+    }
+    check(&["logo.png", "latin.txt"], &[], &["logo.png: not text", "latin.txt: not UTF-8"]);
+    check(&["gone.rs"], &[], &["gone.rs: No such file or directory (os error 2)"]);
+}
+
+#[test]
+fn what_is_too_much_is_cut_and_named() {
+    let folder = repo();
+    let root = folder.path().join("root");
+    fs::write(root.join("big.txt"), "é".repeat(context::BYTES_MAX)).unwrap();
+    let paths = ["src/a.rs", "big.txt", "src/deep/b.rs"].map(String::from);
+    let (files, left_out) = context::read(&root, &paths).unwrap();
+    let bytes: usize = files.iter().map(|file| file.text.len()).sum();
+    assert!(bytes <= context::BYTES_MAX && bytes > context::BYTES_MAX - 4, "{bytes}");
+    assert_eq!(left_out.len(), 2, "{left_out:?}");
+    assert!(left_out[0].starts_with("big.txt: cut after "), "{left_out:?}");
+    assert!(left_out[1].starts_with("src/deep/b.rs: "), "{left_out:?}");
+}
+
+#[test]
+fn every_error_of_a_task_is_told() {
+    let fault = super::check(&serde_json::json!({ "constraints": 1, "x": 2 })).unwrap_err();
+    assert_eq!(fault.kind, Kind::InvalidParams);
+    for words in ["\"task\" is a required property", "$.constraints: ", "'x' was unexpected"] {
+        assert!(fault.message.contains(words), "no {words} in {}", fault.message);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_is_private_and_whole() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = folder_of(place.path(), "../../x");
+    assert_eq!(folder, place.path().join("councils/______x"));
+    keep(folder.clone(), vec![]).await.unwrap();
+    keep(folder.clone(), vec![]).await.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    assert_eq!(mode(&folder.join("events.jsonl")), 0o600);
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "nothing half is left: {names:?}");
+}
