@@ -291,12 +291,7 @@ impl Floor {
     }
 
     /// One turn and how it ended, for a method that wants to know why one was lost.
-    pub(crate) async fn attempt(
-        &self,
-        seat: &Seat,
-        cue: &Cue,
-        parallel: bool,
-    ) -> Result<Attempt> {
+    pub(crate) async fn attempt(&self, seat: &Seat, cue: &Cue, parallel: bool) -> Result<Attempt> {
         let place = self.state().next_place(seat.index);
         if let Some(outcome) = self.past.outcome(place, cue.speech, cue.role) {
             let outcome = outcome.clone();

@@ -7,8 +7,8 @@ mod folder;
 #[cfg(test)]
 mod tests;
 
-use crate::log::{RunLog, now_ms};
 use crate::lineup::{self, Lineup};
+use crate::log::{RunLog, now_ms};
 use crate::runs::{Run, Runs, seat_info};
 use crate::store::new_run_id;
 use althing_assembly::council::task::{self, Task};
@@ -98,8 +98,8 @@ impl Runs {
         }
         let language = wanted.language.or_else(|| preferences.language.clone());
         let language = language.as_deref().map(crate::config::language).transpose();
-        let language =
-            language.map_err(|problem| Fault::invalid(format!("preferences.language: {problem}")))?;
+        let language = language
+            .map_err(|problem| Fault::invalid(format!("preferences.language: {problem}")))?;
         let mut opening = opening(&task, terms, files, &lineup);
         opening.language = language.or_else(|| config.language.value.clone());
         opening.max_cost_usd = Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd));

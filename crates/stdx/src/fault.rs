@@ -101,12 +101,8 @@ pub const CODES: &[Codes] = &[
 
 /// Exit codes of the council, where its protocol has its own: 3 too few valid plans, 4 the judge
 /// failed and nothing stood in, 5 a budget is used up. What is not found is bad input there.
-const COUNCIL_EXITS: &[(Kind, u8)] = &[
-    (Kind::NotFound, 2),
-    (Kind::TooFew, 3),
-    (Kind::Upstream, 4),
-    (Kind::CostLimit, 5),
-];
+const COUNCIL_EXITS: &[(Kind, u8)] =
+    &[(Kind::NotFound, 2), (Kind::TooFew, 3), (Kind::Upstream, 4), (Kind::CostLimit, 5)];
 
 impl Kind {
     /// Exit code of a council that ended so.

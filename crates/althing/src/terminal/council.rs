@@ -2,9 +2,7 @@
 
 use super::{BAD, DIM, GOOD, Screen, WARN, paragraph};
 use althing_assembly::council::{JUDGE, PLANNER};
-use althing_assembly::event::{
-    Again, Checked, Ending, Event, Judgement, Note, Opening, What,
-};
+use althing_assembly::event::{Again, Checked, Ending, Event, Judgement, Note, Opening, What};
 use althing_hub::export;
 use althing_stdx::redact::redact;
 use althing_stdx::text::{one_line, printable};
@@ -129,4 +127,3 @@ fn judged(judgement: &Judgement) -> String {
     let who = if judgement.fallback { "the score decides" } else { "the judge decides" };
     format!("{who}: {scores}")
 }
-

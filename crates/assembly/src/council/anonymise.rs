@@ -78,8 +78,28 @@ static PATHS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 
 /// First folders of paths on a machine; `/users/7` of a web service is none of these.
 const ROOTS: &[&str] = &[
-    "home", "root", "tmp", "var", "etc", "opt", "usr", "mnt", "srv", "private", "Users", "Volumes",
-    "workspace", "workspaces", "work", "data", "app", "proc", "dev", "bin", "lib", "run",
+    "home",
+    "root",
+    "tmp",
+    "var",
+    "etc",
+    "opt",
+    "usr",
+    "mnt",
+    "srv",
+    "private",
+    "Users",
+    "Volumes",
+    "workspace",
+    "workspaces",
+    "work",
+    "data",
+    "app",
+    "proc",
+    "dev",
+    "bin",
+    "lib",
+    "run",
 ];
 /// Characters of the end of a file's name behind its last dot.
 const SUFFIX_CHARS_MAX: usize = 5;
@@ -190,7 +210,8 @@ fn inside_mark(before: &str) -> bool {
     match before.rfind('[') {
         Some(at) if !before[at..].contains(']') => {
             let open = &before[at..];
-            open == "[" || CLASSES.iter().any(|class| class.starts_with(open) || open.starts_with(class))
+            open == "["
+                || CLASSES.iter().any(|class| class.starts_with(open) || open.starts_with(class))
         }
         _ => false,
     }

@@ -26,9 +26,16 @@ const SUMMARY_CHARS_MAX: usize = 400;
 
 /// What a reader makes of an answer.
 pub(super) enum Read<T> {
-    Good { value: T, summary: String },
+    Good {
+        value: T,
+        summary: String,
+    },
     /// It can be used, but one more try may give a better one.
-    Flawed { value: T, summary: String, flaws: Vec<Problem> },
+    Flawed {
+        value: T,
+        summary: String,
+        flaws: Vec<Problem>,
+    },
     Bad(Vec<Problem>),
     Refused,
 }

@@ -59,7 +59,8 @@ struct Decision {
 
 pub(super) async fn run(floor: &Floor) -> Result<()> {
     let terms = floor.opening.council.as_deref();
-    let terms = terms.ok_or_else(|| Fault::invalid("method: the council plans a task; use plan"))?;
+    let terms =
+        terms.ok_or_else(|| Fault::invalid("method: the council plans a task; use plan"))?;
     let task = task::read(&terms.task).map_err(|problems| {
         let first = problems.first().map(ToString::to_string).unwrap_or_default();
         Fault::invalid(format!("task: {first}"))
@@ -351,9 +352,11 @@ impl Council<'_> {
     ) -> Result<Decision> {
         let plans: Vec<Plan> = entries.iter().map(|entry| entry.plan.clone()).collect();
         let points = score::score(&plans, &self.task.constraints);
-        let best = score::best(&plans, &points).ok_or_else(|| Fault::internal("no plan is left"))?;
-        let message =
-            format!("the judge gave no valid verdict ({why}); the best-scored plan stands as it is");
+        let best =
+            score::best(&plans, &points).ok_or_else(|| Fault::internal("no plan is left"))?;
+        let message = format!(
+            "the judge gave no valid verdict ({why}); the best-scored plan stands as it is"
+        );
         self.warn(warnings, Warning::new("judge_fallback", message)).await?;
         let scored = |(entry, points): (&Entry, &score::Points)| {
             scored(entry, points.total(), "by the score that stands in for a judge")

@@ -27,9 +27,22 @@ const ECHO_SHARE: f64 = 0.8;
 
 /// Beginnings of an answer that is a refusal, where it has no JSON at all.
 const REFUSALS: &[&str] = &[
-    "i can't", "i cannot", "i can not", "i'm sorry", "i am sorry", "sorry, but", "i won't",
-    "i will not", "i'm unable", "i am unable", "i'm not able", "i am not able", "as an ai",
-    "i must decline", "unable to comply", "i'm afraid i can't",
+    "i can't",
+    "i cannot",
+    "i can not",
+    "i'm sorry",
+    "i am sorry",
+    "sorry, but",
+    "i won't",
+    "i will not",
+    "i'm unable",
+    "i am unable",
+    "i'm not able",
+    "i am not able",
+    "as an ai",
+    "i must decline",
+    "unable to comply",
+    "i'm afraid i can't",
 ];
 /// Characters in which a refusal says that it is one.
 const REFUSAL_CHARS: usize = 200;

@@ -33,7 +33,8 @@ fn mend_labels(verdict: &mut Verdict, labels: &[String]) -> Vec<Problem> {
         match known(&score.label) {
             Some(label) => score.label.clone_from(label),
             None => {
-                let what = format!("'{}' is no label; there are {}", score.label, labels.join(", "));
+                let what =
+                    format!("'{}' is no label; there are {}", score.label, labels.join(", "));
                 problems.push(Problem::new(format!("$.scores[{at}].label"), what));
             }
         }

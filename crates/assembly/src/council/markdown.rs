@@ -47,7 +47,10 @@ fn body(out: &mut String, body: &Body) {
 
 fn one_task(out: &mut String, number: &str, task: &Task) {
     let (title, about) = (item(&task.title), item(&task.description));
-    out.push_str(&format!("\n#### {number} {title}\n\n{about} (complexity {})\n\n", task.complexity));
+    out.push_str(&format!(
+        "\n#### {number} {title}\n\n{about} (complexity {})\n\n",
+        task.complexity
+    ));
     for (at, step) in task.steps.iter().enumerate() {
         out.push_str(&format!("{}. {}\n", at + 1, item(step)));
     }
@@ -130,7 +133,8 @@ mod tests {
         let warnings = vec!["planner_failed: bob: it refused".to_string()];
         let metadata = Metadata { used_plans: vec!["ada".into()], validation, warnings };
         let plan = Final { final_plan: plan.into_body(), metadata };
-        let place = Place { label: "Plan 1".into(), name: "ada".into(), score: 7.25, is_selected: true };
+        let place =
+            Place { label: "Plan 1".into(), name: "ada".into(), score: 7.25, is_selected: true };
         expect![[r#"
             # Plan: Move it
 
@@ -181,6 +185,7 @@ mod tests {
             ## Warnings
 
             - planner_failed: bob: it refused
-        "#]].assert_eq(&markdown("Move\nit", &plan, &[place], true));
+        "#]]
+        .assert_eq(&markdown("Move\nit", &plan, &[place], true));
     }
 }

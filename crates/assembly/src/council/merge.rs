@@ -175,7 +175,13 @@ mod tests {
     fn contradictions_are_settled_or_asked() {
         let kept = ["Critical: the backup is unreadable"];
         let open = ["Plan 1 drops the table, Plan 2 keeps it"];
-        check([5.0; 2], &open, &kept, &kept, &["Contradiction: Plan 1 drops the table, Plan 2 keeps it"]);
+        check(
+            [5.0; 2],
+            &open,
+            &kept,
+            &kept,
+            &["Contradiction: Plan 1 drops the table, Plan 2 keeps it"],
+        );
         check([5.0; 2], &["Plan 1 drops it (settled: it is kept)"], &kept, &kept, &[]);
     }
 

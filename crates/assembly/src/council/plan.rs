@@ -240,10 +240,8 @@ mod tests {
 
     #[track_caller]
     fn check(dependencies: &[(&str, &[&str])], want: &[&str]) {
-        let tasks: Vec<Value> = dependencies
-            .iter()
-            .map(|(title, on)| kit::task(title, on))
-            .collect();
+        let tasks: Vec<Value> =
+            dependencies.iter().map(|(title, on)| kit::task(title, on)).collect();
         let phases = json!([{ "name": "Build", "goal": "g", "tasks": tasks }]);
         let phases: Vec<Phase> = serde_json::from_value(phases).unwrap();
         assert_eq!(loose_ends(&phases), want);

@@ -89,12 +89,7 @@ pub fn planner(
 }
 
 /// What the judge is asked. `plans` are labels and anonymous plans.
-pub fn judge(
-    task: &Task,
-    plans: &[(String, Value)],
-    language: Option<&str>,
-    how: &How,
-) -> Prompt {
+pub fn judge(task: &Task, plans: &[(String, Value)], language: Option<&str>, how: &How) -> Prompt {
     let prompt = JUDGE_RULES.iter().fold(Prompt::new(), |prompt, rule| prompt.rule(*rule));
     let prompt = in_language(prompt, language).question(task.brief(*how == How::Reduced));
     let quoted = plans.iter().map(|(label, plan)| (label.clone(), plan.to_string()));

@@ -64,9 +64,7 @@ impl Form {
     /// What is wrong with `value`; nothing where it fits. At most [`PROBLEMS_MAX`].
     pub fn problems(self, value: &Value) -> Vec<Problem> {
         let errors = validators()[self as usize].iter_errors(value).take(PROBLEMS_MAX);
-        errors
-            .map(|e| Problem::new(path(e.instance_path().as_str()), e.to_string()))
-            .collect()
+        errors.map(|e| Problem::new(path(e.instance_path().as_str()), e.to_string())).collect()
     }
 }
 
@@ -158,7 +156,11 @@ mod tests {
             check(Form::CouncilPlan, broken, &[&format!("$.phases[0].tasks[0].{field}{item}")]);
         }
         check(Form::CouncilPlan, with(plan.clone(), "/phases", json!([])), &["$.phases"]);
-        check(Form::CouncilPlan, with(plan, task, json!({ "extra": 1 })), &["$.phases[0].tasks[0]"; 9]);
+        check(
+            Form::CouncilPlan,
+            with(plan, task, json!({ "extra": 1 })),
+            &["$.phases[0].tasks[0]"; 9],
+        );
     }
 
     #[test]
@@ -176,7 +178,11 @@ mod tests {
         check(Form::JudgeInput, input(17), &["$.plans"]);
         let output = kit::verdict(&["Plan 1", "Plan 2"], "Plan 2");
         check(Form::JudgeOutput, output.clone(), &[]);
-        check(Form::JudgeOutput, with(output, "/scores/0/score", json!(10.5)), &["$.scores[0].score"]);
+        check(
+            Form::JudgeOutput,
+            with(output, "/scores/0/score", json!(10.5)),
+            &["$.scores[0].score"],
+        );
     }
 
     #[test]

@@ -90,7 +90,6 @@ fn length(plan: &Plan) -> usize {
     serde_json::to_string(plan).map_or(0, |text| text.len())
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::kit;

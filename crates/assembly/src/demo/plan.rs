@@ -38,16 +38,26 @@ fn plan(heard: &Heard, stance: usize) -> Plan {
             "A scripted demo plan for “{topic}”, looking at {way} first. No model has thought about it."
         ),
         phases: vec![
-            phase("Understand", "Everybody knows what done means", [
-                step("Write down what done means", "Agree on it with whoever asked", &[]),
-                step(first, "One short session, written down", &["Write down what done means"]),
-            ]),
-            phase("Do", "It is done and can be undone", [
-                step("Make the change in small steps", "Keep each step working", &[first]),
-                step("Check it and hand it over", "Run every check twice", &[
-                    "Make the change in small steps",
-                ]),
-            ]),
+            phase(
+                "Understand",
+                "Everybody knows what done means",
+                [
+                    step("Write down what done means", "Agree on it with whoever asked", &[]),
+                    step(first, "One short session, written down", &["Write down what done means"]),
+                ],
+            ),
+            phase(
+                "Do",
+                "It is done and can be undone",
+                [
+                    step("Make the change in small steps", "Keep each step working", &[first]),
+                    step(
+                        "Check it and hand it over",
+                        "Run every check twice",
+                        &["Make the change in small steps"],
+                    ),
+                ],
+            ),
         ],
         risks: vec![
             format!("Self-critique: this way may be {worry}"),

@@ -136,8 +136,7 @@ pub(super) fn runs(db: &Connection, limit: u32) -> Result<Vec<RunRow>, Trouble> 
 
 /// The newest run held by `method`.
 pub(super) fn newest(db: &Connection, method: &str) -> Result<Option<RunRow>, Trouble> {
-    let sql =
-        format!("{SELECT} WHERE method = ?1 ORDER BY started_at_ms DESC, id DESC LIMIT 1");
+    let sql = format!("{SELECT} WHERE method = ?1 ORDER BY started_at_ms DESC, id DESC LIMIT 1");
     Ok(db.prepare_cached(&sql)?.query_row([method], read).optional()?)
 }
 

@@ -13,9 +13,32 @@ pub(super) static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Makers and models whose names mean nothing else.
 const NAMES: &[&str] = &[
-    "openai", "chatgpt", "gpt", "codex", "opencode", "claude", "grok", "xai", "deepseek", "qwen",
-    "mixtral", "codestral", "devstral", "magistral", "kimi", "chatglm", "minimax", "openrouter",
-    "ollama", "lmstudio", "huggingface", "groq", "deepmind", "bard", "llamacpp", "copilot",
+    "openai",
+    "chatgpt",
+    "gpt",
+    "codex",
+    "opencode",
+    "claude",
+    "grok",
+    "xai",
+    "deepseek",
+    "qwen",
+    "mixtral",
+    "codestral",
+    "devstral",
+    "magistral",
+    "kimi",
+    "chatglm",
+    "minimax",
+    "openrouter",
+    "ollama",
+    "lmstudio",
+    "huggingface",
+    "groq",
+    "deepmind",
+    "bard",
+    "llamacpp",
+    "copilot",
 ];
 
 /// Names that are words too, with the words behind which they are just that.
@@ -23,9 +46,33 @@ const AMBIGUOUS: &[(&str, &[&str])] = &[
     (
         "google",
         &[
-            "account", "accounts", "ads", "analytics", "api", "apis", "authenticator", "calendar",
-            "chrome", "cloud", "docs", "drive", "fonts", "forms", "login", "maps", "meet", "oauth",
-            "pay", "play", "scholar", "search", "sheets", "sign", "storage", "tag", "translate",
+            "account",
+            "accounts",
+            "ads",
+            "analytics",
+            "api",
+            "apis",
+            "authenticator",
+            "calendar",
+            "chrome",
+            "cloud",
+            "docs",
+            "drive",
+            "fonts",
+            "forms",
+            "login",
+            "maps",
+            "meet",
+            "oauth",
+            "pay",
+            "play",
+            "scholar",
+            "search",
+            "sheets",
+            "sign",
+            "storage",
+            "tag",
+            "translate",
             "workspace",
         ],
     ),
@@ -67,8 +114,11 @@ impl Names {
             let last = bare.rsplit('/').next().map(String::from);
             literals.extend([Some(agent), model, last, Some(bare)].into_iter().flatten());
         }
-        let mut literals: Vec<String> =
-            literals.into_iter().map(|it| it.trim().to_lowercase()).filter(|it| tells(it)).collect();
+        let mut literals: Vec<String> = literals
+            .into_iter()
+            .map(|it| it.trim().to_lowercase())
+            .filter(|it| tells(it))
+            .collect();
         literals.sort_by_key(|it| std::cmp::Reverse(it.len()));
         literals.dedup();
         let escaped = |it: &String| pattern(&format!("(?i){}", edged(it)));

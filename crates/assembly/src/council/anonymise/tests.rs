@@ -34,7 +34,10 @@ fn makers_and_models_are_covered_whole() {
     check("ask gpt-5.2, then GPT-4o", "ask [name-1], then [name-2]");
     check("opus-4-5-20251101 wrote it", "[name-1] wrote it");
     check("Cl-aude or Clau\u{200b}de", "[name-1] or [name-2]");
-    check("Grok, DeepSeek, Qwen2.5, Llama3.2, Mistral", "[name-1], [name-2], [name-3], [name-4], [name-5]");
+    check(
+        "Grok, DeepSeek, Qwen2.5, Llama3.2, Mistral",
+        "[name-1], [name-2], [name-3], [name-4], [name-5]",
+    );
     check("o3-mini is quick", "[name-1] is quick");
     check("made by Anthropic.", "made by [name-1].");
     check("made by Google", "made by [name-1]");
@@ -80,7 +83,8 @@ fn ids_keys_prompts_and_traces_are_covered() {
     check("msg_01XFDUDYJgAACzvnptvVoYEL", "[id-1]");
     check("commit 0123456789abcdef0123456789abcdef01234567", "commit [id-1]");
     stays("session_management and run_everything_twice");
-    for key in ["sk-ant-api03-abcdefghijkl", "AIzaSyA1234567890abcdefg", "ghp_abcdefghijklmnop1234"] {
+    for key in ["sk-ant-api03-abcdefghijkl", "AIzaSyA1234567890abcdefg", "ghp_abcdefghijklmnop1234"]
+    {
         check(&format!("use {key}"), "use [secret]");
     }
     check("My system prompt says be kind. Go on.", "[prompt-1] Go on.");
@@ -95,7 +99,10 @@ fn one_veil_gives_one_thing_one_mark() {
     let mut veil = veil();
     let a = veil.cover(&json!("edit /tmp/x with Claude"));
     let b = veil.cover(&json!("Claude edits /tmp/y, then /tmp/x"));
-    assert_eq!((a, b), (json!("edit [path-1] with [name-1]"), json!("[name-1] edits [path-2], then [path-1]")));
+    assert_eq!(
+        (a, b),
+        (json!("edit [path-1] with [name-1]"), json!("[name-1] edits [path-2], then [path-1]"))
+    );
 }
 
 #[test]

@@ -28,7 +28,10 @@ fn same(_: &mut Terms) {}
 
 #[tokio::test(start_paused = true)]
 async fn a_good_run() {
-    check(same, |_| None, expect![[r#"
+    check(
+        same,
+        |_| None,
+        expect![[r#"
         0 ada is asked
         0 ada is valid at attempt 1: The plan of number 0
         0 bob is asked
@@ -38,7 +41,9 @@ async fn a_good_run() {
         0 cyd is valid at attempt 1: Plan 1 is selected
         the judge selects Plan 1
         => "The best of all"
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,7 +76,10 @@ async fn an_invalid_answer_is_asked_again_at_once_with_its_errors() {
 #[tokio::test(start_paused = true)]
 async fn three_invalid_answers_are_the_end_of_a_planner_and_not_of_the_run() {
     let script = |call: &Call| (call.name == "ada").then(|| vec![Say("no JSON here")]);
-    check(same, script, expect![[r#"
+    check(
+        same,
+        script,
+        expect![[r#"
         0 ada is asked
         0 ada is not valid: $: there is no JSON object in the answer => Stricter
         0 ada is asked
@@ -86,7 +94,9 @@ async fn three_invalid_answers_are_the_end_of_a_planner_and_not_of_the_run() {
         0 cyd is valid at attempt 1: Plan 1 is selected
         the judge selects Plan 1
         => "The best of all"
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +115,10 @@ async fn a_refusal_and_an_empty_answer_are_asked_once_more_with_less() {
         }
     };
     let notes = |terms: &mut Terms| terms.task["repo_context"] = json!({ "notes": "a lot" });
-    check(notes, script, expect![[r#"
+    check(
+        notes,
+        script,
+        expect![[r#"
         0 ada is asked
         0 ada fails, refused: the model declined to answer
         0 ada is not valid: the model declined to answer => Reduced
@@ -122,7 +135,9 @@ async fn a_refusal_and_an_empty_answer_are_asked_once_more_with_less() {
         0 cyd is valid at attempt 1: Plan 1 is selected
         the judge selects Plan 1
         => "The best of all"
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +148,10 @@ async fn a_timeout_is_tried_again_within_what_is_left() {
         _ => None,
     };
     // Two thirds of 120 s are for the planners: one attempt of 60 s, and one of 20 s.
-    check(|terms| terms.budget_ms = 120_000, script, expect![[r#"
+    check(
+        |terms| terms.budget_ms = 120_000,
+        script,
+        expect![[r#"
         0 ada is asked
         0 bob is asked
         60000 ada fails, timed_out: no answer within 60 s
@@ -151,7 +169,9 @@ async fn a_timeout_is_tried_again_within_what_is_left() {
         80000 cyd is valid at attempt 1: Plan 1 is selected
         the judge selects Plan 1
         => "The best of all"
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,7 +194,10 @@ async fn a_wrong_key_and_an_empty_account_are_not_tried_again() {
         "bob" => Some(vec![Fail(Kind::NoCredit, "no credit")]),
         _ => None,
     };
-    check(same, script, expect![[r#"
+    check(
+        same,
+        script,
+        expect![[r#"
         0 ada is asked
         0 ada fails, bad_key: bad key
         0 ada is not valid: bad key => lost
@@ -182,7 +205,9 @@ async fn a_wrong_key_and_an_empty_account_are_not_tried_again() {
         0 bob fails, no_credit: no credit
         0 bob is not valid: no credit => lost
         => too_few: no planner gave a valid plan (ada: bad key; bob: no credit)
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +217,10 @@ async fn a_broken_connection_is_tried_again_in_the_same_words() {
         ("bob", 0 | 1) => Some(vec![Fail(Kind::Overloaded, "busy")]),
         _ => None,
     };
-    check(same, script, expect![[r#"
+    check(
+        same,
+        script,
+        expect![[r#"
         0 ada is asked
         0 ada fails, network: the answer broke off
         0 ada is not valid: the answer broke off => Same
@@ -211,15 +239,19 @@ async fn a_broken_connection_is_tried_again_in_the_same_words() {
         0 cyd is valid at attempt 1: Plan 1 is selected
         the judge selects Plan 1
         => "The best of all"
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_plans_to_finish_are_judged_and_the_rest_are_let_go() {
-    let script = |call: &Call| {
-        (call.name == "ada").then(|| [vec![Wait(30)], say(plan("late"))].concat())
-    };
-    check(|terms| terms.plans_max = 1, script, expect![[r#"
+    let script =
+        |call: &Call| (call.name == "ada").then(|| [vec![Wait(30)], say(plan("late"))].concat());
+    check(
+        |terms| terms.plans_max = 1,
+        script,
+        expect![[r#"
         0 ada is asked
         0 bob is asked
         0 bob is valid at attempt 1: The plan of number 1
@@ -231,7 +263,9 @@ async fn the_first_plans_to_finish_are_judged_and_the_rest_are_let_go() {
         0 cyd is valid at attempt 1: Plan 1 is selected
         the judge selects Plan 1
         => "The best of all"
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -88,9 +88,8 @@ async fn the_first_to_finish_stay_the_first() {
     let whole = of_two().hold().await;
     let want = settled(&whole).unwrap();
     assert_eq!(want["metadata"]["used_plans"].as_array().unwrap().len(), 2);
-    let ends: Vec<usize> = (0..whole.len())
-        .filter(|at| matches!(whole[*at].what, What::TurnEnded { .. }))
-        .collect();
+    let ends: Vec<usize> =
+        (0..whole.len()).filter(|at| matches!(whole[*at].what, What::TurnEnded { .. })).collect();
     for cut in ends[1] + 1..whole.len() {
         let events = of_two().resumed(&whole[..cut]).await;
         assert_eq!(settled(&events), Some(want.clone()), "cut after {cut} events");

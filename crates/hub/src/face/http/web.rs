@@ -84,11 +84,7 @@ async fn state(State(desk): State<Desk>, Query(asked): Query<Asked>) -> Reply {
     }
 }
 
-async fn events(
-    State(desk): State<Desk>,
-    Query(asked): Query<Asked>,
-    headers: HeaderMap,
-) -> Reply {
+async fn events(State(desk): State<Desk>, Query(asked): Query<Asked>, headers: HeaderMap) -> Reply {
     // A browser that comes back names the last event it had; that is later than what its address says.
     let returned = headers.get("last-event-id").and_then(|it| it.to_str().ok());
     let after = returned.or(asked.after.as_deref()).and_then(Mark::read);

@@ -18,8 +18,10 @@ async fn run(face: &Face, name: &str, events: usize) {
         { "model": "c:z", "name": "Cyd" }]);
     let opening = json!({ "type": "run_started", "method": "council", "question": "Build it",
         "seats": seats, "turns": 0, "synthesizers": [], "synthesizer_mode": "first" });
-    let phase = |n: u32| json!({ "type": "phase_started", "phase": n, "total": 3, "name": "x",
-        "participants": [] });
+    let phase = |n: u32| {
+        json!({ "type": "phase_started", "phase": n, "total": 3, "name": "x",
+        "participants": [] })
+    };
     let plan = json!({ "type": "plan_settled", "plan": {}, "markdown": "# The plan\n" });
     let totals = json!({ "calls": 1, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.5,
         "uncounted": 0, "unpriced": 0 });
@@ -81,15 +83,13 @@ async fn a_browser_trades_the_token_for_a_cookie_that_only_our_pages_can_use() {
     assert!(head.contains("location: /ui/?run_id=x\r\n"), "{head}");
     assert!(head.contains("; path=/ui; httponly; samesite=strict"), "{head}");
     assert!(!head.contains(TOKEN), "the cookie is not the token: {head}");
-    let (_, head_as_sent, _) = {
-        let mut line = face.connect().await;
-        let host = face.address;
-        line.send(&format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{page}\r\n\r\n")).await;
-        let answer = line.answer().await;
-        (answer.status, answer.head, answer.body)
-    };
-    let at = head_as_sent.find("althing_ui_").unwrap();
-    let cookie = format!("cookie: a=b; {}", head_as_sent[at..].split(';').next().unwrap());
+    let mut line = face.connect().await;
+    let host = face.address;
+    let close = "connection: close";
+    line.send(&format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{page}\r\n{close}\r\n\r\n")).await;
+    let sent = line.rest().await;
+    let at = sent.find("althing_ui_").unwrap();
+    let cookie = format!("cookie: a=b; {}", sent[at..].split(';').next().unwrap());
     let port = face.address.port();
     let (own, other) = (format!("origin: http://127.0.0.1:{port}"), "origin: http://127.0.0.1:1");
     for (headers, want) in [
@@ -118,7 +118,10 @@ async fn the_newest_run_or_the_one_that_is_named() {
     // Nobody holds it.
     assert!(newest["errors"][0].as_str().unwrap().contains("althing resume"), "{newest}");
     let named = state("?run_id=20260101-aaaa").await.json();
-    assert_eq!((&named["phase"], &named["final_plan"]), (&json!("complete"), &json!("# The plan\n")));
+    assert_eq!(
+        (&named["phase"], &named["final_plan"]),
+        (&json!("complete"), &json!("# The plan\n"))
+    );
     assert_eq!(state("?run_id=none").await.status, 404);
     let plan = face.ask("GET", "/ui/plan.md?run_id=20260101-aaaa", "").await;
     assert!(plan.head.to_ascii_lowercase().contains("attachment"), "{}", plan.head);
@@ -162,7 +165,10 @@ async fn a_watcher_who_was_cut_off_misses_nothing() {
         line.send(&face.request("GET", path, header, "")).await;
         let text = until(&mut line, "id: r1:5").await;
         let all = messages(&text);
-        assert!(all.iter().all(|(_, payload)| payload["run_id"] == "r1" && payload["timestamp"].is_string()));
+        assert!(
+            all.iter()
+                .all(|(_, payload)| payload["run_id"] == "r1" && payload["timestamp"].is_string())
+        );
         let plan = all.iter().find(|(kind, _)| kind == "final_plan").unwrap();
         assert_eq!(plan.1["final_plan"], "# The plan\n");
         let phase = all.iter().rfind(|(kind, _)| kind == "phase_change").unwrap();

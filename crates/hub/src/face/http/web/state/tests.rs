@@ -115,16 +115,25 @@ fn a_planner_from_start_to_end() {
     #[track_caller]
     fn check(events: &[Value], status: &str, attempt: u32) {
         let (state, changes) = after(events);
-        assert_eq!((json!(state.planners[0].status), state.planners[0].attempt), (json!(status), attempt));
+        assert_eq!(
+            (json!(state.planners[0].status), state.planners[0].attempt),
+            (json!(status), attempt)
+        );
         assert!(changes.contains(&Change::Planner(0)), "{changes:?}");
         assert_eq!(json!(state.planners[1].status), "pending");
     }
     check(&[start(0)], "running", 1);
-    check(&[start(0), said(0, "Ada", PLANNER, "no"), checked("Ada", PLANNER, true, None)], "complete", 1);
-    let bad = [start(0), said(0, "Ada", PLANNER, "no"), checked("Ada", PLANNER, false, Some("stricter"))];
+    check(
+        &[start(0), said(0, "Ada", PLANNER, "no"), checked("Ada", PLANNER, true, None)],
+        "complete",
+        1,
+    );
+    let bad =
+        [start(0), said(0, "Ada", PLANNER, "no"), checked("Ada", PLANNER, false, Some("stricter"))];
     check(&bad, "needs-fix", 1);
     check(&[&bad[..], &[start(1)]].concat(), "retrying", 2);
-    let lost = [start(0), failed(0, "Ada", PLANNER, "timed_out"), checked("Ada", PLANNER, false, None)];
+    let lost =
+        [start(0), failed(0, "Ada", PLANNER, "timed_out"), checked("Ada", PLANNER, false, None)];
     check(&lost, "failed", 1);
     check(&[start(0), failed(0, "Ada", PLANNER, "cancelled")], "cancelled", 1);
 }
