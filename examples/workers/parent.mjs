@@ -17,7 +17,7 @@ const APP = "comlink_ipc_v4";
 const CALL_MAX_MS = 30_000;
 const packr = new Packr({ useRecords: false, int64AsType: "auto", mapsAsObjects: true });
 
-class Parent {
+export class Parent {
   socket = new Dealer({ linger: 1000 });
   pending = new Map();
   output = [];
@@ -74,38 +74,59 @@ class Parent {
   }
 }
 
-const parent = new Parent();
-const [mode, ...rest] = process.argv.slice(2);
-await (mode === "spawn" ? parent.spawn(rest) : parent.connect(rest[0]));
-parent.read();
-
-assert.equal(await parent.call("add", 1, 2), 3);
-const values = [null, true, 0, -1, 2 ** 32, 2n ** 63n - 1n, 2n ** 64n - 1n, 1.5, NaN, -Infinity];
-values.push("žluť 🌊", [1, [2, [3]]], { a: { b: [] } });
-for (const value of values) assert.deepEqual(await parent.call("echo", value), value);
-const bytes = await parent.call("echo", Buffer.from([255, 0]));
-assert.deepEqual([...bytes], [255, 0]);
-const big = "x".repeat(10_000_000);
-assert.ok((await parent.call("echo", big)) === big);
-for (const [name, args, words] of [
-  ["fail", ["no luck"], /no luck/],
-  ["nope", [], /Function 'nope' not found/],
-  ["_secret", [], /Cannot call private method '_secret'/],
-  ["", [], /Message missing 'function'/],
-]) {
-  await assert.rejects(parent.call(name, ...args), words);
+async function check(parent) {
+  assert.equal(await parent.call("add", 1, 2), 3);
+  const values = [null, true, 0, -1, 2 ** 32, 2n ** 63n - 1n, 2n ** 64n - 1n, 1.5, NaN, -Infinity];
+  values.push("žluť 🌊", [1, [2, [3]]], { a: { b: [] } });
+  for (const value of values) assert.deepEqual(await parent.call("echo", value), value);
+  const bytes = await parent.call("echo", Buffer.from([255, 0]));
+  assert.deepEqual([...bytes], [255, 0]);
+  const big = "x".repeat(10_000_000);
+  assert.ok((await parent.call("echo", big)) === big);
+  assert.equal(await parent.call("power", 2, 63), 2n ** 63n);
+  assert.throws(() => parent.call("echo", 2n ** 64n), RangeError);
+  for (const [name, args, words] of [
+    ["power", [2, 64], /OverflowError|RangeError/],
+    ["fail", ["no luck"], /no luck/],
+    ["nope", [], /Function 'nope' not found/],
+    ["_secret", [], /Cannot call private method '_secret'/],
+    ["", [], /Message missing 'function'/],
+  ]) {
+    await assert.rejects(parent.call(name, ...args), words);
+  }
+  await assert.rejects(parent.send("call", { function: "add", args: [1, 2], namespace: "other" }, 200), /timed out/);
+  const calls = Array.from({ length: 1000 }, (_, n) => parent.call("add", n, 1));
+  assert.deepEqual(await Promise.all(calls), calls.map((_, n) => n + 1));
+  await parent.call("say", "hello");
+  assert.deepEqual(parent.output.sort(), [["stderr", "hello"], ["stdout", "hello"]]);
+  const beat = await parent.send("heartbeat", { metadata: { hb_timestamp: 12.5 } });
+  assert.deepEqual(beat.metadata, { hb_timestamp: 12.5, hb_response: true });
+  assert.ok((await parent.call("list_functions")).includes("add"));
 }
-await assert.rejects(parent.send("call", { function: "add", args: [1, 2], namespace: "other" }, 200), /timed out/);
-const calls = Array.from({ length: 1000 }, (_, n) => parent.call("add", n, 1));
-assert.deepEqual(await Promise.all(calls), calls.map((_, n) => n + 1));
-await parent.call("say", "hello");
-assert.deepEqual(parent.output.sort(), [["stderr", "hello"], ["stdout", "hello"]]);
-const beat = await parent.send("heartbeat", { metadata: { hb_timestamp: 12.5 } });
-assert.deepEqual(beat.metadata, { hb_timestamp: 12.5, hb_response: true });
-assert.ok((await parent.call("list_functions")).includes("add"));
-parent.send("shutdown").catch(() => {});
-if (mode === "spawn") assert.equal(await parent.ended, 0);
-await parent.sending;
-parent.socket.close();
-console.log("all as expected");
-process.exit(0);
+
+// A worker that dies is seen by its process: a ZeroMQ socket says nothing.
+async function checkCrash(command) {
+  const parent = new Parent();
+  await parent.spawn(command);
+  parent.read();
+  await parent.call("pid");
+  parent.call("crash", 3).catch(() => {});
+  assert.equal(await parent.ended, 3);
+}
+
+const [, script, mode, ...rest] = process.argv;
+if (script?.endsWith("parent.mjs")) {
+  const parent = new Parent();
+  await (mode === "spawn" ? parent.spawn(rest) : parent.connect(rest[0]));
+  parent.read();
+  await check(parent);
+  parent.send("shutdown").catch(() => {});
+  if (mode === "spawn") {
+    assert.equal(await parent.ended, 0);
+    await checkCrash(rest);
+  }
+  await parent.sending;
+  parent.socket.close();
+  console.log("all as expected");
+  process.exit(0);
+}

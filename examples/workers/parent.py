@@ -56,7 +56,7 @@ class Parent:
     def begin(self, function, *args, namespace="default"):
         return self.send("call", function=function, args=args, namespace=namespace)
 
-    def wait(self, identity, seconds=CALL_MAX_S):
+    def answer(self, identity, seconds=CALL_MAX_S):
         deadline = time.time() + seconds
         while identity not in self.answers:
             if not self.socket.poll(max(0, deadline - time.time()) * 1000):
@@ -67,7 +67,10 @@ class Parent:
                 self.output.append((message["type"], message["output"]))
             elif message.get("id"):
                 self.answers[message["id"]] = message
-        message = self.answers.pop(identity)
+        return self.answers.pop(identity)
+
+    def wait(self, identity, seconds=CALL_MAX_S):
+        message = self.answer(identity, seconds)
         if message["type"] == "error":
             raise RemoteCallError(message["error"])
         return message.get("result") if message["type"] == "response" else message
@@ -83,6 +86,9 @@ class Parent:
 
 def check(parent, is_spawned):
     assert parent.call("add", 1, 2) == 3
+    # This parent names no extensions, so there is nothing of them in an answer.
+    assert set(parent.answer(parent.begin("add", 1, 2))) == {"app", "id", "type", "timestamp", "result"}
+    assert set(parent.answer(parent.begin("nope"))) == {"app", "id", "type", "timestamp", "error"}
     values = [None, True, 0, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1, 1.5, -math.inf, "žluť 🌊", b"\xff\x00", [1, [2, [3]]], {"a": {"b": []}}]
     for value in values:
         found = parent.call("echo", value)
@@ -91,7 +97,13 @@ def check(parent, is_spawned):
     big = "x" * (10 * 1000 * 1000)
     assert parent.call("echo", big) == big
     assert parent.call("echo", big.encode()) == big.encode()
+    assert parent.call("power", 2, 63) == 2**63
+    try:
+        raise AssertionError(parent.call("echo", 2**64))
+    except OverflowError:
+        pass
     for name, args, words in [
+        ("power", [2, 64], "OverflowError"),
         ("fail", ["no luck"], "no luck"),
         ("nope", [], "Function 'nope' not found"),
         ("_secret", [], "Cannot call private method '_secret'"),
@@ -115,6 +127,15 @@ def check(parent, is_spawned):
     assert parent.stop() in ((0,) if is_spawned else (None,))
 
 
+def check_crash(command):
+    """A worker that dies is seen by its process: a ZeroMQ socket says nothing."""
+    parent = Parent()
+    parent.spawn(command)
+    parent.call("pid")
+    parent.begin("crash", 3)
+    assert parent.process.wait(timeout=CALL_MAX_S) == 3
+
+
 if __name__ == "__main__":
     parent = Parent()
     if sys.argv[1] == "spawn":
@@ -122,4 +143,6 @@ if __name__ == "__main__":
     else:
         parent.connect(sys.argv[2])
     check(parent, sys.argv[1] == "spawn")
+    if sys.argv[1] == "spawn":
+        check_crash(sys.argv[2:])
     print("all as expected")

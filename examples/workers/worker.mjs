@@ -26,6 +26,7 @@ function bound(packr) {
 const functions = {
   add: (a, b) => a + b,
   echo: (value) => value,
+  power: (base, exponent) => BigInt(base) ** BigInt(exponent),
   fail: (text) => {
     throw new Error(text);
   },

@@ -32,6 +32,9 @@ class Functions:
     def echo(self, value):
         return value
 
+    def power(self, base, exponent):
+        return base**exponent
+
     def fail(self, text):
         raise ValueError(text)
 

@@ -45,7 +45,15 @@ async def main():
         assert steps == sorted(set(steps)) and len(steps) > 5, told
         print("progress:", " | ".join(message for _, message in told))
 
+        planned = await client.call_tool(
+            "plan",
+            {"task": "Stay dry", "planners": ["demo:builder", "demo:scout"], "judge": "demo:skeptic"},
+        )
+        assert not planned.is_error, planned
+        print("plan:", text(planned).replace("\n", " | "))
+
         for name, arguments in [
+            ("plan", {"task": " "}),
             ("complete", {"model": "openai:err-429", "prompt": "Hello?"}),
             ("complete", {"model": "nobody", "prompt": "Hello?"}),
             ("complete", {"prompt": "Hello?"}),

@@ -70,6 +70,7 @@ const DOORS: &[(&str, &[Reach])] = &[
     ("crates/hub/src/local/", &[Files, Processes, Environment, Sockets]),
     ("crates/hub/src/service/streams/", &[Sockets]),
     ("crates/hub/src/runs.rs", &[Files]),
+    ("crates/hub/src/council/", &[Files]),
     ("crates/hub/src/face/", &[Sockets, Files]),
     ("crates/multifrost/src/socket.rs", &[Sockets]),
     ("crates/multifrost/src/socket/", &[Sockets]),

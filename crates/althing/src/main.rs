@@ -38,11 +38,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what went wrong, on standard error.
-fn report(fault: &Fault) {
+/// Says what went wrong, on standard error, and gives the usual exit code for it.
+fn report(fault: &Fault) -> u8 {
     let message = althing_stdx::text::printable(&althing_stdx::redact::redact(&fault.message));
     if fault.kind != Kind::Cancelled && !message.is_empty() {
         // Nobody left to tell if this fails.
         let _ = writeln!(std::io::stderr(), "althing: {message}");
     }
+    fault.kind.codes().exit
 }

@@ -3,15 +3,18 @@
 mod crew;
 mod desk;
 mod functions;
+mod items;
 mod output;
 mod reply;
 mod start;
 #[cfg(test)]
 mod tests;
+mod ticket;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use futures_util::Stream as FutureStream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Handle, Runtime};
@@ -21,11 +24,13 @@ use crate::envelope::NAMESPACE;
 use crate::limits::{CONCURRENCY_MAX, MESSAGE_BYTES_MAX};
 use crate::registry::Registry;
 use crate::socket::{LOOPBACK, Link};
+use crate::token::Token;
 use desk::Desk;
 pub use functions::Failure;
 use functions::Functions;
 pub use output::Printer;
 use output::Stream;
+pub use ticket::Cancel;
 
 /// A worker that is being described. [`Child::run`] makes it one.
 #[derive(Debug)]
@@ -43,18 +48,20 @@ pub struct Child {
 pub struct Service {
     /// The name that parents look for.
     pub id: String,
-    /// Where it listens. Anything but the loopback address lets others in, unauthenticated.
+    /// Where it listens. Anything but the loopback address lets others in.
     pub ip: IpAddr,
     /// The port, or 0 for any that is free.
     pub port: u16,
     /// Where it is registered; the one in the person's home where none is given.
     pub registry: Option<Registry>,
+    /// What every call must carry; who cannot is told `Authentication required`.
+    pub token: Option<Token>,
 }
 
 impl Service {
-    /// A service on the loopback address, on any port, in the person's own registry.
+    /// A service on the loopback address, on any port, in the person's own registry, for everybody.
     pub fn new(id: impl Into<String>) -> Service {
-        Service { id: id.into(), ip: LOOPBACK, port: 0, registry: None }
+        Service { id: id.into(), ip: LOOPBACK, port: 0, registry: None, token: None }
     }
 }
 
@@ -114,6 +121,38 @@ impl Child {
         F: Future<Output = Result<R, Failure>> + Send + 'static,
     {
         self.functions.add_async(name, run);
+        self
+    }
+
+    /// Adds a function that gives items one by one: `|(n,): (u32,)| Ok((0..n).map(Ok))`. A caller
+    /// that knows streams gets each when it is there, and may be waited for between two; any other
+    /// gets a list of them all.
+    pub fn stream_function<A, R, I>(
+        mut self,
+        name: &str,
+        run: impl Fn(A) -> Result<I, Failure> + Send + Sync + 'static,
+    ) -> Child
+    where
+        A: DeserializeOwned,
+        R: Serialize,
+        I: IntoIterator<Item = Result<R, Failure>, IntoIter: 'static>,
+    {
+        self.functions.add_each(name, run);
+        self
+    }
+
+    /// As [`Child::stream_function`], for items that are waited for.
+    pub fn async_stream_function<A, R, S>(
+        mut self,
+        name: &str,
+        run: impl Fn(A) -> S + Send + Sync + 'static,
+    ) -> Child
+    where
+        A: DeserializeOwned,
+        R: Serialize,
+        S: FutureStream<Item = Result<R, Failure>> + Send + 'static,
+    {
+        self.functions.add_each_async(name, run);
         self
     }
 
@@ -220,6 +259,9 @@ struct Running {
     functions: Functions,
     namespace: String,
     message_bytes_max: usize,
+    /// Whether a parent has spawned this process.
+    is_spawned: bool,
+    token: Option<Token>,
     desk: Desk,
     links: Arc<Links>,
     tokio: Tokio,

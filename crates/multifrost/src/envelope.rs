@@ -6,6 +6,7 @@ mod tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::ext::Notes;
 use crate::msgpack::{self, Malformed, Reader, Token};
 use crate::zmtp;
 
@@ -31,6 +32,10 @@ pub enum Kind {
     Heartbeat,
     /// The child shall end.
     Shutdown,
+    /// A call need not be answered any more. An extension.
+    Cancel,
+    /// An item of an answer, and that items were taken. An extension.
+    Stream,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -41,6 +46,8 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Stderr, "stderr"),
     (Kind::Heartbeat, "heartbeat"),
     (Kind::Shutdown, "shutdown"),
+    (Kind::Cancel, "cancel"),
+    (Kind::Stream, "stream"),
 ];
 
 impl Kind {
@@ -64,7 +71,7 @@ pub struct Envelope<'a> {
     pub namespace: Option<&'a [u8]>,
     /// CALL: who calls; `clientName` is the same.
     pub client_name: Option<&'a [u8]>,
-    /// RESPONSE: what the function gave.
+    /// RESPONSE and STREAM: what the function gave.
     pub result: Option<&'a [u8]>,
     /// ERROR: what went wrong.
     pub error: Option<&'a [u8]>,
@@ -189,6 +196,14 @@ impl Draft {
         self.key(key);
         self.bytes.extend_from_slice(value);
         self
+    }
+
+    /// What there is to say about extensions, if anything.
+    pub(crate) fn notes(self, notes: &Notes<'_>) -> Draft {
+        match notes.write() {
+            Some(metadata) => self.packed("metadata", &metadata),
+            None => self,
+        }
     }
 
     fn number(mut self, key: &str, value: f64) -> Draft {

@@ -33,6 +33,10 @@
 //! }
 //! ```
 //!
+//! Between two peers of this crate a call that is given up ends its function, a function may give
+//! its answer item by item ([`Parent::stream`], [`Child::stream_function`]), and a child knows its
+//! callers by a [`Token`]. Old peers see nothing of that but three names.
+//!
 //! What holds here and not everywhere: nothing is dropped in silence when a peer reads slowly, a
 //! call has a time limit, what is too long or cannot be packed is an error, a worker's end is
 //! noticed at once and says how it ended, a child ends with its parent, and all listen on the
@@ -42,6 +46,7 @@
 pub mod child;
 pub mod envelope;
 mod error;
+mod ext;
 mod id;
 pub mod limits;
 mod msgpack;
@@ -49,6 +54,9 @@ pub mod parent;
 pub mod process;
 pub mod registry;
 mod socket;
+#[cfg(test)]
+mod tests;
+mod token;
 pub mod value;
 mod wait;
 pub mod zmtp;
@@ -58,4 +66,5 @@ pub use error::{Error, Exit};
 pub use msgpack::Malformed;
 pub use parent::Parent;
 pub use process::Program;
+pub use token::Token;
 pub use value::Value;

@@ -15,6 +15,11 @@ pub const CALL_MAX: Duration = Duration::from_secs(60);
 pub const WAITING_CALLS_MAX: usize = 4096;
 /// Calls that a child may be told to run at once.
 pub const CONCURRENCY_MAX: usize = 1024;
+/// Items of a stream that its caller has not taken yet; the child waits before it sends a further
+/// one. A caller that gets more all the same ends the stream with an error.
+pub const STREAM_ITEMS_MAX: usize = 256;
+/// Bytes of such items; one item is always allowed, and then the child waits as above.
+pub const STREAM_BYTES_MAX: usize = 1 << 20;
 /// Lines of standard error that are kept to explain a crash; older ones go.
 pub const STDERR_LINES_MAX: usize = 20;
 /// A line of output; a longer one is told in pieces.
@@ -36,5 +41,6 @@ pub(crate) const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) const PARENT_MAX: Duration = Duration::from_secs(30);
 /// How long a closing connection may take to send the rest; then the rest is lost.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
-/// How long an answer waits for a parent that does not read; then its connection ends.
+/// How long an answer waits for a parent that does not read; then its connection ends. An item of
+/// a stream waits as long for its caller to take others; then the stream ends with an error.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(600);

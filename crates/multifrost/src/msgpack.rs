@@ -170,6 +170,7 @@ pub(crate) fn text(packed: &[u8]) -> Option<&str> {
 }
 
 pub(crate) const NIL: u8 = 0xc0;
+pub(crate) const TRUE: u8 = 0xc3;
 pub(crate) const EMPTY_ARRAY: u8 = 0x90;
 
 pub(crate) fn put_str(out: &mut Vec<u8>, text: &str) {

@@ -5,9 +5,10 @@ mod heartbeat;
 mod options;
 mod reply;
 mod shared;
+mod stream;
 mod supervisor;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 use std::thread;
@@ -21,11 +22,13 @@ use tokio::time::timeout;
 use crate::error::Error;
 use crate::msgpack::{self, EMPTY_ARRAY, NIL};
 use crate::process::Program;
+use crate::token::Token;
 use crate::value::Value;
 pub use blocking::Blocking;
 pub use options::{CallOptions, Heartbeat, Options, Output, Restart, Stream};
 pub use reply::Reply;
 use shared::Shared;
+pub use stream::{BlockingItems, Items};
 use supervisor::Worker;
 
 /// How long each step of a stop may take: the message, then TERM, then KILL.
@@ -48,7 +51,10 @@ struct Inner {
 
 impl Parent {
     /// Starts a program that connects back. It does not wait for it: calls do.
-    pub fn spawn(program: Program, options: Options) -> Result<Parent, Error> {
+    pub fn spawn(program: Program, mut options: Options) -> Result<Parent, Error> {
+        if options.token.is_none() {
+            options.token = Some(Token::random()?);
+        }
         let shared = Arc::new(Shared::new(program.name(), options));
         let worker = Worker::spawn(&shared, program)?;
         Ok(Parent { inner: Arc::new(Inner { shared, worker }) })
@@ -70,7 +76,8 @@ impl Parent {
         Ok(Parent { inner: Arc::new(Inner { shared, worker }) })
     }
 
-    /// Calls a function. The arguments are a tuple, a list, or `()` for none.
+    /// Calls a function. The arguments are a tuple, a list, or `()` for none. Whole numbers have 64
+    /// bits at most on the wire: serde writes an `i128` or `u128` as bytes.
     pub async fn call<T: DeserializeOwned>(
         &self,
         function: &str,
@@ -95,6 +102,31 @@ impl Parent {
         let max = options.timeout.unwrap_or(self.inner.shared.options.call_max);
         match timeout(max, self.inner.shared.request(options, function, &args)).await {
             Ok(answer) => answer,
+            Err(_) => Err(Error::TimedOut(max)),
+        }
+    }
+
+    /// Calls a function and takes its answer item by item: those of a stream as they come, else the
+    /// items of a list.
+    pub async fn stream<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<Items<T>, Error> {
+        self.stream_with(&CallOptions::default(), function, args).await
+    }
+
+    /// A stream with options of its own; the timeout is that of each item.
+    pub async fn stream_with<T: DeserializeOwned>(
+        &self,
+        options: &CallOptions,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<Items<T>, Error> {
+        let args = pack(args)?;
+        let max = options.timeout.unwrap_or(self.inner.shared.options.call_max);
+        match timeout(max, stream::items(self, options, function, &args)).await {
+            Ok(items) => items,
             Err(_) => Err(Error::TimedOut(max)),
         }
     }

@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use crate::error::Exit;
+use crate::token::{self, Token};
 use crate::wait::block_on;
 use drain::Tail;
 
@@ -73,11 +74,14 @@ impl Program {
         &self.name
     }
 
-    fn command(&self, port: u16) -> Command {
+    fn command(&self, port: u16, token: Option<&Token>) -> Command {
         let mut command = Command::new(&self.executable);
         command.args(&self.arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("COMLINK_ZMQ_PORT", port.to_string()).env("COMLINK_WORKER_MODE", "1");
+        if let Some(token) = token {
+            command.env(token::VARIABLE, token.for_port(port));
+        }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
@@ -109,8 +113,13 @@ impl fmt::Debug for Process {
 
 impl Process {
     /// Starts it, reads all that it prints, and waits for its end.
-    pub(crate) fn start(program: &Program, port: u16, lines: &Lines) -> io::Result<Arc<Process>> {
-        let mut child = program.command(port).spawn()?;
+    pub(crate) fn start(
+        program: &Program,
+        port: u16,
+        token: Option<&Token>,
+        lines: &Lines,
+    ) -> io::Result<Arc<Process>> {
+        let mut child = program.command(port, token).spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
         let process =
@@ -189,4 +198,26 @@ pub(crate) fn end(process: &Process, grace: Duration) -> Option<Exit> {
         step.into_iter().for_each(|signal| process.signal(signal));
         process.ended(grace)
     })
+}
+
+#[cfg(test)]
+#[test]
+fn s8_8_s8_9_s10_1_4_s37_2_only_python_is_told_by_an_argument_that_it_is_a_worker() {
+    let said = |program: Program| {
+        let command = program.command(5555, Some(&Token::new("secret")));
+        let arguments = command.get_args().map(|it| it.to_string_lossy().into_owned());
+        let variables = command.get_envs().filter_map(|(name, value)| {
+            Some(format!("{}={}", name.to_string_lossy(), value?.to_string_lossy()))
+        });
+        (arguments.collect::<Vec<_>>().join(" "), variables.collect::<Vec<_>>().join(" "))
+    };
+    let variables = "COMLINK_TOKEN=5555:secret COMLINK_WORKER_MODE=1 COMLINK_ZMQ_PORT=5555";
+    for (program, arguments) in [
+        (Program::script("/usr/bin/python3.12", "a.py"), "a.py --worker"),
+        (Program::script("pypy3", "a.py"), "a.py --worker"),
+        (Program::script("node", "a.mjs"), "a.mjs"),
+        (Program::new("worker"), ""),
+    ] {
+        assert_eq!(said(program), (arguments.to_string(), variables.to_string()));
+    }
 }

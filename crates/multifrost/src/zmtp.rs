@@ -270,32 +270,3 @@ fn command(body: &[u8]) -> Vec<u8> {
     let short = u8::try_from(body.len()).expect("our commands are short");
     [&[COMMAND, short], body].concat()
 }
-
-/// For tests and fuzzing: `wire` gives the same events whole and cut at `cut`, and what comes out
-/// is no more than what went in.
-#[doc(hidden)]
-pub fn check(role: Role, wire: &[u8], cut: usize) -> (Vec<Event>, Option<Refused>) {
-    const MAX: usize = 1 << 16;
-    let run = |parts: &[&[u8]]| {
-        let (mut session, mut events) = (Session::new(role, MAX), Vec::new());
-        for part in parts {
-            let mut rest = *part;
-            loop {
-                match session.feed(&mut rest) {
-                    Ok(Some(event)) => events.push(event),
-                    Ok(None) => break,
-                    Err(refused) => return (events, Some(refused)),
-                }
-            }
-            assert!(rest.is_empty(), "all that is fed is taken");
-        }
-        (events, None)
-    };
-    let whole = run(&[wire]);
-    let (head, tail) = wire.split_at(cut.min(wire.len()));
-    assert_eq!(run(&[head, tail]), whole, "cut at {cut}");
-    let bytes: usize =
-        whole.0.iter().map(|it| if let Event::Message(it) = it { it.len() } else { 0 }).sum();
-    assert!(bytes <= wire.len());
-    whole
-}

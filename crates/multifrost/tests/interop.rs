@@ -2,124 +2,17 @@
 //! msgpackr, as they stand in `examples/workers`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+#[path = "support/peer.rs"]
+mod peer;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use multifrost::parent::{CallOptions, Options};
-use multifrost::registry::Registry;
-use multifrost::{Error, Parent, Program, Value};
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Language {
-    Python,
-    Node,
-}
-
-use Language::{Node, Python};
-
-/// What a test needs of a peer: its interpreter, and its scripts where they find their packages.
-struct Peer {
-    language: Language,
-    interpreter: PathBuf,
-    /// A home of the test's own: the registry is there.
-    home: tempfile::TempDir,
-}
-
-impl Peer {
-    /// None where the peers are not installed and need not be.
-    fn of(language: Language) -> Option<Peer> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let peers = std::env::var_os("ALTHING_PEERS_DIR");
-        let peers = peers.map_or(root.join("target/peers"), PathBuf::from).join("frost");
-        if !peers.join("bin/python").is_file() || !peers.join("node_modules").is_dir() {
-            let is_required = std::env::var_os("ALTHING_PEERS").is_some_and(|it| it == "required");
-            assert!(!is_required, "the peer frost is missing; cargo xtask peers installs it");
-            println!("skipped: no peer frost; cargo xtask peers installs it");
-            return None;
-        }
-        let home = tempfile::tempdir().unwrap();
-        for file in ["worker.py", "parent.py", "worker.mjs", "parent.mjs"] {
-            let from = root.join("examples/workers").join(file);
-            std::fs::copy(from, home.path().join(file)).unwrap();
-        }
-        // Node looks for packages beside the script.
-        symlink(peers.join("node_modules"), home.path().join("node_modules")).unwrap();
-        let interpreter =
-            if language == Python { peers.join("bin/python") } else { PathBuf::from("node") };
-        Some(Peer { language, interpreter, home })
-    }
-
-    fn script(&self, name: &str) -> PathBuf {
-        let ending = if self.language == Python { "py" } else { "mjs" };
-        self.home.path().join(format!("{name}.{ending}"))
-    }
-
-    fn registry(&self) -> Registry {
-        Registry::at(self.home.path().join(".multifrost"))
-    }
-
-    fn options(&self) -> Options {
-        let connect_max = Duration::from_secs(60);
-        Options { registry: Some(self.registry()), connect_max, ..Options::default() }
-    }
-
-    fn worker(&self) -> Program {
-        Program::script(&self.interpreter, self.script("worker"))
-    }
-
-    /// A process in the home of this test.
-    fn start(&self, program: &Path, arguments: &[&str]) -> Running {
-        let mut command = Command::new(program);
-        command.args(arguments).env("HOME", self.home.path()).env_remove("COMLINK_ZMQ_PORT");
-        Running(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap())
-    }
-
-    fn run_script(&self, name: &str, arguments: &[&str]) -> Running {
-        let script = self.script(name);
-        let script = script.to_str().unwrap();
-        self.start(&self.interpreter, &[&[script], arguments].concat())
-    }
-}
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Running {
-    /// Its standard output, when it ends well.
-    #[track_caller]
-    fn says(&mut self) -> String {
-        let text = std::io::read_to_string(self.0.stdout.take().unwrap()).unwrap();
-        assert!(self.0.wait().unwrap().success(), "{text}");
-        text
-    }
-}
-
-const RUST: &str = env!("CARGO_BIN_EXE_frost-worker");
-
-async fn until(mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it never came to be");
-}
-
-fn is_alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    !stat.is_empty() && !stat.contains(") Z ")
-}
+use multifrost::{Error, Parent, Value};
+use peer::{Node, Peer, Python, RUST, Running, is_alive, until};
 
 /// What a Rust parent finds in a foreign worker.
 async fn check(parent: &Parent) {
@@ -134,6 +27,7 @@ async fn check(parent: &Parent) {
         1.5.into(),
         4_294_967_296.0.into(),
         f64::INFINITY.into(),
+        f64::NEG_INFINITY.into(),
         "žluť 🌊".into(),
         b"\xff\0"[..].into(),
         Value::Array(vec![Value::Array(vec![Value::Nil])]),
@@ -145,7 +39,14 @@ async fn check(parent: &Parent) {
     }
     assert!(parent.call::<f64>("echo", (f64::NAN,)).await.unwrap().is_nan());
     let big = "x".repeat(10_000_000);
-    assert!(parent.call::<String>("echo", (&big,)).await == Ok(big));
+    for value in [Value::from(big.as_str()), big.as_bytes().into()] {
+        let reply = parent.call_values("echo", std::slice::from_ref(&value)).await.unwrap();
+        assert!(reply.value() == Ok(value), "10 MB");
+    }
+    // What has more than 64 bits cannot be sent, which is an error and no silence.
+    assert_eq!(parent.call("power", (2, 63)).await, Ok(1_u64 << 63));
+    let error = parent.call::<()>("power", (2, 64)).await.unwrap_err();
+    assert!(matches!(error, Error::Remote(_)), "{error}");
     for (function, args, words) in [
         ("fail", vec!["no luck"], "no luck"),
         ("nope", vec![], "Function 'nope' not found"),
@@ -168,22 +69,39 @@ async fn check(parent: &Parent) {
     for (n, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
         assert_eq!(call.await.unwrap(), Ok(n as i64 + 1));
     }
+    // It knows no extensions: a stream is the items of a list, and a call that is given up runs on.
+    let items = parent.stream::<i64>("echo", (vec![1, 2, 3],)).await.unwrap();
+    let items: Vec<_> = futures_util::StreamExt::collect(items.into_stream()).await;
+    assert_eq!(items, [Ok(1), Ok(2), Ok(3)]);
+    let given_up = CallOptions { timeout: short, ..CallOptions::default() };
+    let error = parent.call_with(&given_up, "sleep", (0.3,)).await.unwrap_err();
+    assert!(matches!(error, Error::TimedOut(_)), "{error}");
+}
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+fn hearing(mut options: Options) -> (Options, Heard) {
+    let heard = Heard::default();
+    let hear = heard.clone();
+    options.output = Arc::new(move |it| hear.lock().unwrap().push(it.to_string()));
+    (options, heard)
+}
+
+async fn check_output(parent: &Parent, heard: &Heard, name: &str) {
+    assert_eq!(parent.call("say", ("hello",)).await, Ok(()));
+    let hello = |stream| format!("[{name} {stream}]: hello");
+    assert_eq!(*heard.lock().unwrap(), [hello("STDOUT"), hello("STDERR")]);
 }
 
 #[tokio::test]
 async fn s26_2_a_rust_parent_spawns_foreign_workers() {
     for language in [Python, Node] {
         let Some(peer) = Peer::of(language) else { return };
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let hear = heard.clone();
-        let mut options = peer.options();
-        options.output = Arc::new(move |it| hear.lock().unwrap().push(it.to_string()));
+        let (options, heard) = hearing(peer.options());
         let parent = Parent::spawn(peer.worker(), options).unwrap();
         check(&parent).await;
-        assert_eq!(parent.call("say", ("hello",)).await, Ok(()));
         let name = peer.script("worker").file_name().unwrap().to_string_lossy().into_owned();
-        let hello = |stream| format!("[{name} {stream}]: hello");
-        assert_eq!(*heard.lock().unwrap(), [hello("STDOUT"), hello("STDERR")]);
+        check_output(&parent, &heard, &name).await;
         let pid = parent.process_id().unwrap();
         parent.stop().await;
         assert!(!is_alive(pid));
@@ -195,11 +113,33 @@ async fn s26_5_a_rust_parent_finds_foreign_services() {
     for language in [Python, Node] {
         let Some(peer) = Peer::of(language) else { return };
         let service = peer.run_script("worker", &["--service", "math"]);
-        let parent = Parent::connect("math", peer.options()).await.unwrap();
+        let (options, heard) = hearing(peer.options());
+        let parent = Parent::connect("math", options).await.unwrap();
         check(&parent).await;
+        check_output(&parent, &heard, "math").await;
+        let sleeping = parent.clone();
+        let pending = tokio::spawn(async move { sleeping.call::<()>("sleep", (600,)).await });
+        // Now it runs, and sends before it waits.
+        tokio::task::yield_now().await;
         drop(service);
-        until(|| !parent.is_connected()).await;
+        let lost = pending.await.unwrap();
+        assert!(matches!(lost, Err(Error::Disconnected(_))), "{lost:?}");
         assert_eq!(peer.registry().find("math"), None, "the dead are told from the living");
+    }
+}
+
+#[tokio::test]
+async fn s24_6_foreign_services_that_are_asked_to_end_unregister() {
+    for language in [Python, Node] {
+        let Some(peer) = Peer::of(language) else { return };
+        let mut service = peer.run_script("worker", &["--service", "math"]);
+        let parent = Parent::connect("math", peer.options()).await.unwrap();
+        assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+        let pid = service.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+        assert!(service.0.wait().unwrap().success());
+        let left = std::fs::read_to_string(peer.home.path().join(".multifrost/services.json"));
+        assert_eq!(left.unwrap().trim(), "{}");
     }
 }
 
@@ -225,6 +165,23 @@ fn s24_5_foreign_parents_find_a_rust_service() {
     }
 }
 
+#[test]
+fn s38_4_an_old_parent_is_told_that_a_service_wants_a_token() {
+    let Some(peer) = Peer::of(Python) else { return };
+    let folder = peer.home.path().join(".multifrost");
+    let mut service = Command::new(RUST);
+    service.arg("math").arg(folder).env("FROST_TOKEN", "secret").env_remove("COMLINK_ZMQ_PORT");
+    let _service = Running(service.spawn().unwrap());
+    let script = "import parent; it = parent.Parent(); it.connect('math')\n\
+                  try: it.call('add', 1, 2)\n\
+                  except parent.RemoteCallError as error: print(error)\n\
+                  it.send('shutdown'); print(it.wait(it.send('heartbeat'))['type'])";
+    let mut command = Command::new(&peer.interpreter);
+    command.args(["-c", script]).current_dir(peer.home.path()).env("HOME", peer.home.path());
+    let mut parent = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    assert_eq!(parent.says(), "Authentication required\nheartbeat\n", "and it lives on");
+}
+
 #[tokio::test]
 async fn a_foreign_worker_that_dies_fails_its_calls_at_once() {
     for language in [Python, Node] {
@@ -235,17 +192,22 @@ async fn a_foreign_worker_that_dies_fails_its_calls_at_once() {
         let Error::Exited(exit) = &error else { panic!("{error}") };
         assert_eq!(exit.status, "exit status: 3");
         assert!(exit.stderr.contains(&"these are my last words".into()), "{error}");
+
+        let parent = Parent::spawn(peer.worker(), peer.options()).unwrap();
+        let pid: u32 = parent.call("pid", ()).await.unwrap();
+        let sleeping = parent.clone();
+        let pending = tokio::spawn(async move { sleeping.call::<()>("sleep", (600,)).await });
+        tokio::task::yield_now().await;
+        let pid = pid.to_string();
+        assert!(Command::new("kill").args(["-s", "KILL", &pid]).status().unwrap().success());
+        let Err(Error::Exited(exit)) = pending.await.unwrap() else { panic!("it lives") };
+        assert_eq!(exit.status, "signal: 9 (SIGKILL)");
     }
 }
 
-#[tokio::test]
-async fn a_rust_worker_ends_with_a_parent_that_is_killed() {
-    let Some(peer) = Peer::of(Python) else { return };
-    let script = "import sys, time, parent; it = parent.Parent(); it.spawn(sys.argv[1:])\n\
-                  print(it.call('pid'), flush=True); time.sleep(600)";
-    let mut command = Command::new(&peer.interpreter);
-    command.args(["-c", script, RUST]).current_dir(peer.home.path()).stdout(Stdio::piped());
-    let mut parent = Running(command.spawn().unwrap());
+/// Kills a parent that has printed the process id of its worker, which must end then.
+async fn check_orphan(command: &mut Command) {
+    let mut parent = Running(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut line = String::new();
     let out = parent.0.stdout.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
@@ -253,6 +215,50 @@ async fn a_rust_worker_ends_with_a_parent_that_is_killed() {
     assert!(is_alive(pid));
     drop(parent);
     until(|| !is_alive(pid)).await;
+}
+
+#[tokio::test]
+async fn a_rust_worker_ends_with_a_foreign_parent_that_is_killed() {
+    for (language, option, script) in [
+        (
+            Python,
+            "-c",
+            "import sys, time, parent; it = parent.Parent(); it.spawn(sys.argv[1:])\n\
+             print(it.call('pid'), flush=True); time.sleep(600)",
+        ),
+        (
+            Node,
+            "--eval",
+            "import('./parent.mjs').then(async ({ Parent }) => { const it = new Parent();\n\
+             await it.spawn(process.argv.slice(1)); it.read(); console.log(await it.call('pid')); })",
+        ),
+    ] {
+        let Some(peer) = Peer::of(language) else { return };
+        let mut command = Command::new(&peer.interpreter);
+        check_orphan(command.args([option, script, RUST]).current_dir(peer.home.path())).await;
+    }
+}
+
+#[tokio::test]
+async fn foreign_workers_end_with_a_rust_parent_that_is_killed() {
+    for language in [Python, Node] {
+        let Some(peer) = Peer::of(language) else { return };
+        let mut command = Command::new(RUST);
+        command.arg("parent").arg(&peer.interpreter).arg(peer.script("worker"));
+        check_orphan(&mut command).await;
+    }
+}
+
+#[test]
+fn s6_7_1_shutdown_does_not_wait_for_a_call() {
+    let Some(peer) = Peer::of(Python) else { return };
+    let script = "import sys, parent; it = parent.Parent(); it.spawn(sys.argv[1:])\n\
+                  it.call('pid'); it.begin('sleep', 600); it.begin('wait_for_cancel')\n\
+                  beat = it.wait(it.send('heartbeat'))\n\
+                  print(beat['metadata']['hb_response'], it.stop())";
+    let mut command = Command::new(&peer.interpreter);
+    command.args(["-c", script, RUST]).current_dir(peer.home.path()).stdout(Stdio::piped());
+    assert_eq!(Running(command.spawn().unwrap()).says(), "True 0\n");
 }
 
 #[tokio::test]

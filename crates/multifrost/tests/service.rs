@@ -33,7 +33,7 @@ fn options(folder: &std::path::Path) -> Options {
 }
 
 #[tokio::test]
-async fn s24_5_s26_5_several_parents_call_a_service() {
+async fn s10_2_1_s10_2_2_s24_1_s24_3_s24_5_s26_5_several_parents_call_a_service() {
     let folder = tempfile::tempdir().unwrap();
     let _service = Service::start(folder.path());
     let one = Parent::connect("math", options(folder.path())).await.unwrap();

@@ -46,7 +46,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[tokio::test]
-async fn s8_1_s8_3_s23_9_s35_1_a_call_is_answered() {
+async fn s3_3_s8_1_s8_3_s10_1_1_s10_1_3_s23_9_s35_1_a_call_is_answered() {
     let parent = spawn(Options::default());
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
     let reply = parent.call_values("echo", &[Value::Bin(b"\xff"[..].into())]).await.unwrap();
@@ -84,7 +84,7 @@ async fn s8_4_s9_8_s13_4_s26_3_errors_are_the_childs_own_words() {
 }
 
 #[tokio::test]
-async fn s8_5_s12_1_s25_8_a_timeout_frees_its_place_and_late_answers_are_dropped() {
+async fn s8_5_s12_1_s25_8_s26_7_a_timeout_frees_its_place_and_late_answers_are_dropped() {
     let parent = spawn(Options { pending_calls_max: 1, ..Options::default() });
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
     let short = CallOptions { timeout: Some(Duration::from_millis(1)), ..CallOptions::default() };
@@ -96,7 +96,7 @@ async fn s8_5_s12_1_s25_8_a_timeout_frees_its_place_and_late_answers_are_dropped
 }
 
 #[tokio::test]
-async fn s16_1_s16_2_a_thousand_calls_at_once() {
+async fn s16_1_s16_2_s21_8_a_thousand_calls_at_once() {
     let parent = spawn(Options { pending_calls_max: 100, ..Options::default() });
     let calls = (0..1000).map(|n| {
         let parent = parent.clone();
@@ -153,7 +153,7 @@ async fn s38_1_a_child_that_hangs_is_replaced_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn s8_7_s10_1_4_the_environment_of_a_child() {
+async fn s8_7_s10_1_2_s10_1_4_s23_3_s26_6_the_environment_of_a_child() {
     let parent = spawn(Options::default());
     let port: String = parent.call("getenv", ("COMLINK_ZMQ_PORT",)).await.unwrap();
     assert!(port.parse::<u16>().is_ok_and(|port| port >= 1024), "{port}");

@@ -90,10 +90,12 @@ fn read(args: &args::Plan) -> Result<Value> {
     };
     if !args.constraint.is_empty() {
         let more = args.constraint.iter().map(|it| Value::from(it.as_str()));
-        match task.get_mut("constraints").and_then(Value::as_array_mut) {
-            Some(given) => given.extend(more),
-            None if task.is_object() => task["constraints"] = more.collect(),
-            None => {}
+        if task.is_object() && task.get("constraints").is_none() {
+            task["constraints"] = json!([]);
+        }
+        // What is no list is told when the task is checked.
+        if let Some(given) = task.get_mut("constraints").and_then(Value::as_array_mut) {
+            given.extend(more);
         }
     }
     Ok(task)

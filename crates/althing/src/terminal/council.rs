@@ -78,8 +78,8 @@ impl Progress {
             }
             What::AnswerChecked(checked) => Some(verdict_on(checked)),
             What::LabelsSealed(sealed) => {
-                let count = sealed.labels.len();
-                Some((DIM, format!("{count} anonymous plans go to the judge")))
+                let plans = if sealed.labels.len() == 1 { "plan goes" } else { "plans go" };
+                Some((DIM, format!("{} anonymous {plans} to the judge", sealed.labels.len())))
             }
             What::PlansJudged(judgement) => Some((GOOD, judged(judgement))),
             What::Warned { code, message } => Some((WARN, format!("warning, {code}: {message}"))),

@@ -15,5 +15,6 @@ mod litellm;
 mod local;
 mod mcp;
 mod person;
+mod plan;
 mod resume;
 mod sdk;

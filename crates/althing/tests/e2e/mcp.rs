@@ -17,13 +17,14 @@ fn check(mode: &str) {
     let mut drive = home.foreign(&python);
     drive.arg(script).args([mode, althing, "mcp"]);
     let done = Done::of(drive.output().unwrap());
-    done.ends(0).says("tools: ask complete models\n").says("openai:");
+    done.ends(0).says("tools: ask complete plan models\n").says("openai:");
     done.says("ask: ").says("althing show ").says("phase 1 of ").says(" has spoken");
+    done.says("plan: # Plan: Stay dry").says("$.task: it is empty");
     done.says("rate_limited").says("no such model is found").says("missing field `model`");
     done.says("question: it is empty").says("rounds: 1 to 10").says("unknown: ");
     done.says("after a cancel: ");
     // The hanging call was cancelled upstream, and the discussion is in the history.
-    home.run(&["history"]).ends(0).says("Is rain wet?").says("done, ");
+    home.run(&["history"]).ends(0).says("Is rain wet?").says("done, ").says("council");
     home.is_left();
 }
 

@@ -76,6 +76,10 @@ static PATHS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     ]
 });
 
+/// What stands for something covered.
+static MARKS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\[(?:trace|prompt|id|path|name)-[0-9]+\]|\[secret\]"));
+
 /// First folders of paths on a machine; `/users/7` of a web service is none of these.
 const ROOTS: &[&str] = &[
     "home",
@@ -141,8 +145,8 @@ impl Veil {
         });
         self.task = task;
         let names = std::mem::take(&mut self.names);
-        for name in names.patterns() {
-            text = self.replace(name, "name", &text, |it, _| names.is_literal(it));
+        for name in names.literals() {
+            text = self.literal(name, &text);
         }
         text = self.tokens(&names, &text);
         self.names = names;
@@ -157,11 +161,13 @@ impl Veil {
         text: &str,
         is_meant: impl Fn(&str, &str) -> bool,
     ) -> String {
+        let marks = marks(text);
         let cover = |found: &Captures| {
-            let whole = found.get(0).map_or("", |it| it.as_str());
-            let before = &text[..found.get(0).map_or(0, |it| it.start())];
+            let Some(it) = found.get(0) else { return String::new() };
+            let (whole, before) = (it.as_str(), &text[..it.start()]);
+            let in_mark = marks.iter().any(|mark| mark.contains(&it.start()));
             let bare = whole.trim_matches([' ', '\t']);
-            if bare.is_empty() || inside_mark(before) || !is_meant(bare, before) {
+            if bare.is_empty() || in_mark || !is_meant(bare, before) {
                 return whole.to_string();
             }
             whole.replacen(bare, &self.mark(class, bare), 1)
@@ -169,12 +175,31 @@ impl Veil {
         pattern.replace_all(text, cover).into_owned()
     }
 
+    /// Covers a configured name wherever it is no part of a longer word, in any case.
+    fn literal(&mut self, name: &str, text: &str) -> String {
+        let (marks, folded) = (marks(text), text.to_ascii_lowercase());
+        let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+        for (at, _) in folded.match_indices(name) {
+            let end = at + name.len();
+            let is_whole = names::is_edge(text, name, at, end);
+            let in_mark = marks.iter().any(|mark| mark.contains(&at));
+            if at >= done && is_whole && !in_mark {
+                out.push_str(&text[done..at]);
+                out.push_str(&self.mark("name", &text[at..end]));
+                done = end;
+            }
+        }
+        out.push_str(&text[done..]);
+        out
+    }
+
     /// Names as single words, with what follows them: `google maps` is no maker.
     fn tokens(&mut self, names: &Names, text: &str) -> String {
+        let marks = marks(text);
         let cover = |found: &Captures| {
             let Some(it) = found.get(0) else { return String::new() };
-            let (before, after) = (&text[..it.start()], &text[it.end()..]);
-            match !inside_mark(before) && names.is_name(it.as_str(), after) {
+            let in_mark = marks.iter().any(|mark| mark.contains(&it.start()));
+            match !in_mark && names.is_name(it.as_str(), &text[it.end()..]) {
                 true => self.mark("name", it.as_str()),
                 false => it.as_str().to_string(),
             }
@@ -196,6 +221,16 @@ impl Veil {
     }
 }
 
+/// Prepares the patterns, which takes a moment that nobody should wait for.
+pub(super) fn prepare() {
+    LazyLock::force(&TRACES);
+    LazyLock::force(&IDS);
+    LazyLock::force(&PATHS);
+    LazyLock::force(&PROMPTS);
+    LazyLock::force(&MARKS);
+    LazyLock::force(&names::TOKEN);
+}
+
 /// Puts back what was covered.
 pub fn restore(value: &mut Value, covered: &[Redaction]) {
     change(value, &mut |text| {
@@ -204,17 +239,9 @@ pub fn restore(value: &mut Value, covered: &[Redaction]) {
     });
 }
 
-/// Whether a text that ends so has opened a mark and not closed it.
-fn inside_mark(before: &str) -> bool {
-    const CLASSES: &[&str] = &["[trace-", "[prompt-", "[id-", "[path-", "[name-", "[secret"];
-    match before.rfind('[') {
-        Some(at) if !before[at..].contains(']') => {
-            let open = &before[at..];
-            open == "["
-                || CLASSES.iter().any(|class| class.starts_with(open) || open.starts_with(class))
-        }
-        _ => false,
-    }
+/// Where marks stand in a text: what is inside one is not covered again.
+fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
+    MARKS.find_iter(text).map(|it| it.range()).collect()
 }
 
 /// Whether something with slashes is a file's path: under a folder of a machine, begun with a dot,

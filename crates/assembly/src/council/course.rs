@@ -1,19 +1,21 @@
 //! The course of a council: plan, seal, judge, settle. Deterministic given the answers, so a run that
 //! stopped is held again with the stored ones and comes to the same plan.
 
+mod judging;
+
 use super::anonymise::Veil;
 use super::attempt::{Asked, Asker, Read};
 use super::extract::{extract, is_refusal};
 use super::markdown::{Place, markdown};
 use super::merge::{self, Warning};
-use super::plan::{self, Body, Final, Plan, Validation, Verdict};
+use super::plan::{self, Body, Final, Plan, Validation};
 use super::schema::Form;
 use super::task::{self, Task};
-use super::{JUDGE, PLANNER, Terms, judge, prompt, score};
+use super::{PLANNER, Terms, prompt};
 use crate::event::{Judgement, Labelled, Scored, Sealed, Settled, What};
 use crate::floor::{Floor, Seat};
 use althing_stdx::{Fault, Kind, Result};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -118,7 +120,8 @@ impl Council<'_> {
         let count = watch::Sender::new(stored);
         let asked = planners.iter().map(|seat| self.draft(seat, is_full, &enough, &count));
         // Everyone finishes before an error ends the run: what is paid for is kept.
-        let asked: Result<Vec<Asked<Value>>> = join_all(asked).await.into_iter().collect();
+        let (asked, ()) = join(join_all(asked), prepare()).await;
+        let asked: Result<Vec<Asked<Value>>> = asked.into_iter().collect();
         let mut drafts = Vec::new();
         let (mut lost, mut late, mut out_of_time) = (Vec::new(), Vec::new(), false);
         for (seat, asked) in planners.iter().zip(asked?) {
@@ -254,126 +257,6 @@ impl Council<'_> {
         own.chain(given).collect()
     }
 
-    async fn judge(&self, entries: &[Entry], warnings: &mut Vec<Warning>) -> Result<Decision> {
-        let plans: Vec<(String, Value)> =
-            entries.iter().map(|it| (it.label.clone(), it.value.clone())).collect();
-        let input = prompt::judge_input(&self.task, &plans);
-        if let Some(problem) = Form::JudgeInput.problems(&input).first() {
-            return Err(Fault::internal(format!("the judge's input: {problem}")));
-        }
-        let decision = match self.verdict(&plans).await? {
-            Ok(verdict) => self.decided(&verdict, entries, warnings).await?,
-            Err(why) if self.terms.fallback => self.fall_back(entries, &why, warnings).await?,
-            Err(why) => {
-                let message = format!("the judge gave no valid verdict: {why}");
-                return Err(Fault::new(Kind::Upstream, message));
-            }
-        };
-        if !self.floor.past().is_judged {
-            let judgement = Box::new(decision.judgement.clone());
-            self.floor.append(What::PlansJudged(judgement)).await?;
-        }
-        Ok(decision)
-    }
-
-    /// The judge's verdict, or why there is none.
-    async fn verdict(&self, plans: &[(String, Value)]) -> Result<Result<Verdict, String>> {
-        let Some(seat) = self.floor.role(JUDGE).into_iter().next() else {
-            return Ok(Err("there is no judge".into()));
-        };
-        let asker = Asker {
-            floor: self.floor,
-            seat,
-            role: JUDGE,
-            attempt: Duration::from_millis(self.terms.attempt_ms),
-            until: self.began + self.budget(),
-            enough: watch::Sender::new(false).subscribe(),
-            may_ask: true,
-            is_full: false,
-        };
-        let language = self.floor.opening.language.as_deref();
-        let labels: Vec<String> = plans.iter().map(|(label, _)| label.clone()).collect();
-        let write = |how: &prompt::How| prompt::judge(&self.task, plans, language, how);
-        let asked = asker.ask(write, |text| self.read_verdict(text, &labels)).await?;
-        Ok(asked.result.map(|(verdict, _)| verdict))
-    }
-
-    fn read_verdict(&self, text: &str, labels: &[String]) -> Read<Verdict> {
-        match judge::read(text, labels, &self.own_words) {
-            Ok(judge::Judged { verdict, flaws }) => {
-                let summary = format!("{} is selected", verdict.selected_plan);
-                match flaws.is_empty() {
-                    true => Read::Good { value: verdict, summary },
-                    false => Read::Flawed { value: verdict, summary, flaws },
-                }
-            }
-            Err(_) if is_refusal(text) => Read::Refused,
-            Err(problems) => Read::Bad(problems),
-        }
-    }
-
-    async fn decided(
-        &self,
-        verdict: &Verdict,
-        entries: &[Entry],
-        warnings: &mut Vec<Warning>,
-    ) -> Result<Decision> {
-        let plans: Vec<(String, Plan)> =
-            entries.iter().map(|it| (it.label.clone(), it.plan.clone())).collect();
-        let (body, mended) = merge::of_verdict(verdict, &plans);
-        for warning in mended {
-            self.warn(warnings, warning).await?;
-        }
-        let scored = |entry: &Entry| {
-            let score = verdict.scores.iter().find(|score| score.label == entry.label);
-            let (score, rationale) =
-                score.map_or((0.0, ""), |score| (score.score, score.rationale.as_str()));
-            scored(entry, score, rationale)
-        };
-        let judgement = Judgement {
-            fallback: false,
-            selected: verdict.selected_plan.clone(),
-            scores: entries.iter().map(scored).collect(),
-            analysis: verdict.comparative_analysis.clone(),
-            missing_steps: verdict.missing_steps.clone(),
-            contradictions: verdict.contradictions.clone(),
-            improvements: verdict.improvements.clone(),
-        };
-        let used = entries.iter().map(|entry| entry.name.clone()).collect();
-        Ok(Decision { body, judgement, used })
-    }
-
-    /// The best plan by its own merits, where nobody could compare them.
-    async fn fall_back(
-        &self,
-        entries: &[Entry],
-        why: &str,
-        warnings: &mut Vec<Warning>,
-    ) -> Result<Decision> {
-        let plans: Vec<Plan> = entries.iter().map(|entry| entry.plan.clone()).collect();
-        let points = score::score(&plans, &self.task.constraints);
-        let best =
-            score::best(&plans, &points).ok_or_else(|| Fault::internal("no plan is left"))?;
-        let message = format!(
-            "the judge gave no valid verdict ({why}); the best-scored plan stands as it is"
-        );
-        self.warn(warnings, Warning::new("judge_fallback", message)).await?;
-        let scored = |(entry, points): (&Entry, &score::Points)| {
-            scored(entry, points.total(), "by the score that stands in for a judge")
-        };
-        let judgement = Judgement {
-            fallback: true,
-            selected: entries[best].label.clone(),
-            scores: entries.iter().zip(&points).map(scored).collect(),
-            analysis: String::new(),
-            missing_steps: vec![],
-            contradictions: vec![],
-            improvements: vec![],
-        };
-        let used = vec![entries[best].name.clone()];
-        Ok(Decision { body: plans[best].clone().into_body(), judgement, used })
-    }
-
     async fn settle(
         &self,
         valid: &[usize],
@@ -399,14 +282,10 @@ impl Council<'_> {
     }
 }
 
-fn scored(entry: &Entry, score: f64, rationale: &str) -> Scored {
-    Scored {
-        label: entry.label.clone(),
-        seat: entry.seat,
-        name: entry.name.clone(),
-        score,
-        rationale: rationale.to_string(),
-    }
+/// While the planners think, what sealing needs is made ready.
+async fn prepare() {
+    tokio::task::yield_now().await;
+    super::anonymise::prepare();
 }
 
 fn place(scored: &Scored, judgement: &Judgement) -> Place {

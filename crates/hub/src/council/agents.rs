@@ -167,3 +167,36 @@ fn apart(seats: Vec<Sitting>) -> Lineup {
     }
     lineup
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[track_caller]
+    fn check(agent: Value, want: Result<(&str, Option<&str>), &str>) {
+        let agent: Agent = serde_json::from_value(agent).unwrap();
+        let called = voice_of(&agent, "agents.judge").map(|it| (it.model, it.name));
+        let want = want.map(|(model, name)| (model.to_string(), name.map(String::from)));
+        assert_eq!(called.map_err(|fault| fault.message), want.map_err(String::from));
+    }
+
+    #[test]
+    fn an_agent_means_a_model() {
+        check(json!({ "model": "gpt-5.1" }), Ok(("gpt-5.1", None)));
+        check(json!({ "model": "gpt-5.1", "kind": "openai" }), Ok(("openai:gpt-5.1", None)));
+        check(json!({ "model": "a:b", "kind": "openai", "name": "x" }), Ok(("a:b", Some("x"))));
+        check(json!({ "name": "fast" }), Ok(("fast", Some("fast"))));
+        check(json!({ "type": "demo:scout" }), Ok(("demo:scout", None)));
+        check(json!({ "model": "m", "reasoning_effort": "high" }), Ok(("m@high", None)));
+        check(json!({}), Err("agents.judge: it names no model, kind or name"));
+        for program in [json!({ "cli": "codex" }), json!({ "command": "./mine", "kind": "codex" })]
+        {
+            check(
+                program,
+                Err("agents.judge.kind: 'codex' is a program; name an API model such as \
+                     openai:gpt-5.1"),
+            );
+        }
+    }
+}

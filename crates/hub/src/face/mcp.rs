@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 const INSTRUCTIONS: &str = "Several models around one table: `ask` puts a question to them and \
-     gives what they came to, `complete` asks one of them, `models` lists them.";
+     gives what they came to, `plan` lets them plan a task, `complete` asks one of them, `models` lists them.";
 
 /// Serves one client until it leaves or `stop` comes.
 pub async fn serve(

@@ -5,7 +5,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::output;
 use super::reply::{Job, Step};
 use super::{Ended, Running};
 use crate::envelope::Packet;
@@ -42,6 +41,7 @@ impl Crew {
             }
         }
         self.link.cut();
+        self.child.desk.hang_up(&self.link);
         if self.is_parent {
             self.child.links.end(Ended::ParentGone);
         }
@@ -56,6 +56,8 @@ impl Crew {
                 Step::Ignore => {}
                 Step::Answer(packet) => self.send(packet),
                 Step::End => self.child.shut_down(),
+                Step::Cancel(ticket) => ticket.cancel(),
+                Step::Taken(ticket, total) => ticket.taken(total),
                 Step::Run(job) => {
                     if let Some(job) = self.child.desk.admit(job) {
                         return Some(job);
@@ -91,9 +93,9 @@ impl Crew {
     fn run(&self, job: Job) {
         let mut next = Some(job);
         while let Some(job) = next {
-            let answer = output::of_caller(&job.link, || self.child.answer(&job));
-            send(&job.link, answer);
-            next = self.child.desk.done();
+            let answer = job.ticket.around(|| self.child.answer(&job));
+            send(&job.ticket.link, answer);
+            next = self.child.desk.done(&job.ticket);
         }
     }
 

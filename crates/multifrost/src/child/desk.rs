@@ -1,10 +1,12 @@
 //! Which calls run and which wait: at most so many of each.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::reply::Job;
+use super::ticket::Ticket;
 use crate::limits::WAITING_CALLS_MAX;
+use crate::socket::Link;
 
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -15,9 +17,15 @@ pub(super) struct Desk {
 
 #[derive(Debug, Default)]
 struct Jobs {
-    running: usize,
+    running: Vec<Arc<Ticket>>,
     waiting: VecDeque<Job>,
     is_closed: bool,
+}
+
+impl Jobs {
+    fn tickets(&self) -> impl Iterator<Item = &Arc<Ticket>> {
+        self.running.iter().chain(self.waiting.iter().map(|job| &job.ticket))
+    }
 }
 
 impl Desk {
@@ -31,8 +39,8 @@ impl Desk {
         let is_full = |jobs: &mut Jobs| jobs.waiting.len() >= WAITING_CALLS_MAX && !jobs.is_closed;
         let jobs = self.room.wait_while(self.lock(), is_full);
         let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
-        if jobs.running < self.concurrency {
-            jobs.running += 1;
+        if jobs.running.len() < self.concurrency {
+            jobs.running.push(job.ticket.clone());
             return Some(job);
         }
         jobs.waiting.push_back(job);
@@ -40,14 +48,27 @@ impl Desk {
     }
 
     /// A job is done: here is the next, if one waits.
-    pub(super) fn done(&self) -> Option<Job> {
+    pub(super) fn done(&self, ticket: &Arc<Ticket>) -> Option<Job> {
         let mut jobs = self.lock();
+        jobs.running.retain(|it| !Arc::ptr_eq(it, ticket));
         let next = if jobs.is_closed { None } else { jobs.waiting.pop_front() };
-        match next {
-            Some(_) => self.room.notify_one(),
-            None => jobs.running -= 1,
+        if let Some(next) = &next {
+            jobs.running.push(next.ticket.clone());
+            self.room.notify_one();
         }
         next
+    }
+
+    /// The call of this connection that has this id, if it waits or runs.
+    pub(super) fn find(&self, link: &Arc<Link>, id: &[u8]) -> Option<Arc<Ticket>> {
+        let jobs = self.lock();
+        jobs.tickets().find(|it| Arc::ptr_eq(&it.link, link) && it.id == id).cloned()
+    }
+
+    /// A connection has ended.
+    pub(super) fn hang_up(&self, link: &Arc<Link>) {
+        let jobs = self.lock();
+        jobs.tickets().filter(|it| Arc::ptr_eq(&it.link, link)).for_each(|it| it.hang_up());
     }
 
     /// Nothing that waits is run any more.

@@ -6,10 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Tokio;
+use super::items::Items;
+use super::ticket::Ticket;
 use crate::msgpack::{EMPTY_ARRAY, NIL};
 
 /// Why a function failed, as its caller reads it.
@@ -46,27 +49,51 @@ impl<E: std::error::Error> From<E> for Failure {
 type Answer = Result<Vec<u8>, Failure>;
 type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
 type Now = dyn Fn(&[u8]) -> Answer + Send + Sync;
-type Begin = dyn Fn(&[u8]) -> Result<Later, Failure> + Send + Sync;
+type Begin<T> = dyn Fn(&[u8]) -> Result<T, Failure> + Send + Sync;
+type Each = Box<dyn Iterator<Item = Answer>>;
+type EachLater = Pin<Box<dyn Stream<Item = Answer> + Send>>;
 
-/// Packed arguments in, a packed result out.
+/// Packed arguments in, a packed result out, or packed items.
 #[derive(Clone)]
 pub(super) enum Function {
     Now(Arc<Now>),
-    Later(Arc<Begin>),
+    Later(Arc<Begin<Later>>),
+    Each(Arc<Begin<Each>>),
+    EachLater(Arc<Begin<EachLater>>),
 }
 
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if let Function::Now(_) = self { "Now" } else { "Later" })
+        f.write_str(match self {
+            Function::Now(_) => "Now",
+            Function::Later(_) => "Later",
+            Function::Each(_) => "Each",
+            Function::EachLater(_) => "EachLater",
+        })
     }
 }
 
 impl Function {
-    /// Runs it on this thread. A panic is a failure of this call only.
-    pub(super) fn run(&self, args: &[u8], tokio: &Tokio) -> Answer {
+    /// Runs it on this thread, and gives its result; nothing if it gave items. A panic is a failure
+    /// of this call only.
+    pub(super) fn run(
+        &self,
+        args: &[u8],
+        tokio: &Tokio,
+        ticket: &Ticket,
+        items: &mut Items<'_>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let run = || match self {
-            Function::Now(run) => run(args),
-            Function::Later(run) => tokio.block_on(run(args)?),
+            Function::Now(run) => run(args).map(Some),
+            Function::Later(run) => tokio.block_on(ticket.unless_cancelled(run(args)?))?.map(Some),
+            Function::Each(run) => run(args)?.try_for_each(|item| items.add(&item?)).map(|()| None),
+            Function::EachLater(run) => {
+                let mut stream = run(args)?;
+                while let Some(item) = tokio.block_on(ticket.unless_cancelled(stream.next()))? {
+                    items.add(&item?)?;
+                }
+                Ok(None)
+            }
         };
         catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -102,6 +129,36 @@ impl Functions {
             Ok(Box::pin(async move { pack(&running.await?) }))
         };
         self.0.insert(name.into(), Function::Later(Arc::new(run)));
+    }
+
+    pub(super) fn add_each<A, R, I>(
+        &mut self,
+        name: &str,
+        run: impl Fn(A) -> Result<I, Failure> + Send + Sync + 'static,
+    ) where
+        A: DeserializeOwned,
+        R: Serialize,
+        I: IntoIterator<Item = Result<R, Failure>, IntoIter: 'static>,
+    {
+        let run = move |args: &[u8]| -> Result<Each, Failure> {
+            Ok(Box::new(run(unpack(args)?)?.into_iter().map(|item| pack(&item?))))
+        };
+        self.0.insert(name.into(), Function::Each(Arc::new(run)));
+    }
+
+    pub(super) fn add_each_async<A, R, S>(
+        &mut self,
+        name: &str,
+        run: impl Fn(A) -> S + Send + Sync + 'static,
+    ) where
+        A: DeserializeOwned,
+        R: Serialize,
+        S: Stream<Item = Result<R, Failure>> + Send + 'static,
+    {
+        let run = move |args: &[u8]| -> Result<EachLater, Failure> {
+            Ok(Box::pin(run(unpack(args)?).map(|item| pack(&item?))))
+        };
+        self.0.insert(name.into(), Function::EachLater(Arc::new(run)));
     }
 
     pub(super) fn add_packed(

@@ -1,28 +1,14 @@
 //! What functions print, sent to the parent. It is sent if there is room; output is never worth a
 //! wait, and may be lost under load.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::Links;
+use super::ticket::Ticket;
 use crate::envelope::{Draft, Id, Kind};
 use crate::id;
 use crate::limits::OUTPUT_LINE_BYTES_MAX;
-use crate::socket::Link;
-
-thread_local! {
-    /// Whose call this thread runs.
-    static CALLER: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
-}
-
-/// Runs something in the name of a caller: what it prints goes there.
-pub(super) fn of_caller<T>(link: &Arc<Link>, run: impl FnOnce() -> T) -> T {
-    CALLER.set(Some(link.clone()));
-    let output = run();
-    CALLER.set(None);
-    output
-}
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stream {
@@ -53,8 +39,8 @@ impl Printer {
             Stream::Out => Kind::Stdout,
             Stream::Err => Kind::Stderr,
         };
-        let links = match CALLER.with_borrow(Clone::clone) {
-            Some(link) => vec![link],
+        let links = match Ticket::current() {
+            Some(ticket) => vec![ticket.link.clone()],
             None => self.links.all(),
         };
         for link in links {

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use super::functions::{Failure, Function};
+use super::items::{Items, offer, offer_if, too_long};
+use super::ticket::{Ticket, cancelled};
 use super::{Ended, Running};
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now};
+use crate::ext::{Notes, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
 use crate::socket::Link;
+use crate::token::Token as Secret;
 use crate::value::Value;
 
 /// A call that can run.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub link: Arc<Link>,
-    id: Vec<u8>,
+    pub ticket: Arc<Ticket>,
     function: Function,
     args: Vec<u8>,
 }
@@ -30,6 +33,10 @@ pub(super) enum Step {
     Run(Job),
     /// This is the end.
     End,
+    /// A call is not wanted any more.
+    Cancel(Arc<Ticket>),
+    /// A caller has taken so many items of its answer.
+    Taken(Arc<Ticket>, u64),
 }
 
 impl Running {
@@ -40,26 +47,50 @@ impl Running {
         if !envelope.namespace.is_none_or(is_ours) {
             return Step::Ignore;
         }
+        let notes = Notes::read(envelope.metadata);
         match (envelope.kind, flaw) {
+            (Some(Kind::Call), _) if !self.lets_in(&notes) => {
+                Step::Answer(refusal(&envelope, &notes, UNAUTHENTICATED))
+            }
             (Some(Kind::Call), Some(_)) if envelope.id.is_none() => Step::Ignore,
             (Some(Kind::Call), Some(flaw)) => {
-                Step::Answer(error(&envelope, &Failure::new("ValueError", flaw)))
+                let failure = Failure::new("ValueError", flaw);
+                Step::Answer(refusal(&envelope, &notes, failure.text()))
             }
             (_, Some(_)) => Step::Ignore,
-            (Some(Kind::Call), None) => match self.job(&envelope, link) {
+            (Some(Kind::Call), None) => match self.job(&envelope, &notes, link) {
                 Ok(job) => Step::Run(job),
-                Err(text) => Step::Answer(error_text(&envelope, &text)),
+                Err(text) => Step::Answer(refusal(&envelope, &notes, &text)),
             },
             (Some(Kind::Heartbeat), None) => Step::Answer(heartbeat(&envelope)),
-            (Some(Kind::Shutdown), None) => Step::End,
+            // Whoever spawned us ends us anyway, by ending the connection.
+            (Some(Kind::Shutdown), None) if self.is_spawned || self.lets_in(&notes) => Step::End,
+            (Some(Kind::Cancel), None) => {
+                self.ticket(&envelope, link).map_or(Step::Ignore, Step::Cancel)
+            }
+            (Some(Kind::Stream), None) => match (self.ticket(&envelope, link), notes.taken) {
+                (Some(ticket), Some(total)) => Step::Taken(ticket, total),
+                _ => Step::Ignore,
+            },
             _ => Step::Ignore,
         }
     }
 
+    /// Whether a message has the token, where one is wanted.
+    fn lets_in(&self, notes: &Notes<'_>) -> bool {
+        let is_right = |token: &Secret| notes.token.is_some_and(|it| token.is(it));
+        self.token.as_ref().is_none_or(is_right)
+    }
+
+    /// The call that a message is about.
+    fn ticket(&self, message: &Envelope<'_>, link: &Arc<Link>) -> Option<Arc<Ticket>> {
+        self.desk.find(link, message.id?)
+    }
+
     /// The function and its arguments, or what to say against the call. Whether a name is private
     /// is asked before whether there is one: what is private is nobody's to know.
-    fn job(&self, call: &Envelope<'_>, link: &Arc<Link>) -> Result<Job, String> {
-        let id = call.id.ok_or("Message missing 'id' field")?.to_vec();
+    fn job(&self, call: &Envelope<'_>, notes: &Notes<'_>, link: &Arc<Link>) -> Result<Job, String> {
+        let id = call.id.ok_or("Message missing 'id' field")?;
         let name = call.function.ok_or("Message missing 'function' field")?;
         let name = msgpack::text(name).ok_or("TypeError: 'function' must be a string")?;
         if name.is_empty() {
@@ -74,21 +105,28 @@ impl Running {
         if !matches!(Reader::new(&args).token(), Ok(Token::Array(_))) {
             return Err("TypeError: 'args' must be an array".into());
         }
-        Ok(Job { link: link.clone(), id, function, args })
+        Ok(Job { ticket: Arc::new(Ticket::new(link, id, notes)), function, args })
     }
 
-    /// Runs a job and says what to answer.
+    /// Runs a job and says what to answer; the items of a stream go before it.
     pub(super) fn answer(&self, job: &Job) -> Packet {
-        let draft = match job.function.run(&job.args, &self.tokio) {
-            Ok(result) => Draft::new(Kind::Response, Id::Packed(&job.id)).packed("result", &result),
-            Err(failure) => failed(&job.id, failure.text()),
-        };
-        let (bytes, max) = (draft.len(), self.message_bytes_max);
-        if bytes <= max {
-            return draft.finish();
+        let (ticket, max) = (&job.ticket, self.message_bytes_max);
+        if ticket.is_cancelled() {
+            return failed(ticket, &cancelled()).finish();
         }
-        let why = format!("ValueError: the answer has {bytes} bytes, {max} at most");
-        failed(&job.id, &why).finish()
+        let mut items = Items::new(ticket, max);
+        let draft = match job.function.run(&job.args, &self.tokio, ticket, &mut items) {
+            Ok(Some(result)) => {
+                let draft = Draft::new(Kind::Response, Id::Packed(&ticket.id));
+                draft.notes(&offer(ticket)).packed("result", &result)
+            }
+            Ok(None) => items.end(),
+            Err(failure) => failed(ticket, &failure),
+        };
+        match draft.len() {
+            bytes if bytes <= max => draft.finish(),
+            bytes => failed(ticket, &too_long(bytes, max)).finish(),
+        }
     }
 
     /// The end, because of a message.
@@ -97,20 +135,17 @@ impl Running {
     }
 }
 
-fn failed(id: &[u8], text: &str) -> Draft {
-    Draft::new(Kind::Error, Id::Packed(id)).text("error", text)
+fn failed(ticket: &Ticket, failure: &Failure) -> Draft {
+    let draft = Draft::new(Kind::Error, Id::Packed(&ticket.id)).notes(&offer(ticket));
+    draft.text("error", failure.text())
 }
 
-fn error(call: &Envelope<'_>, failure: &Failure) -> Packet {
-    error_text(call, failure.text())
-}
-
-/// A call without an id is answered under a fresh one: its sender may at least log it.
-fn error_text(call: &Envelope<'_>, text: &str) -> Packet {
-    match call.id {
-        Some(id) => failed(id, text).finish(),
-        None => Draft::new(Kind::Error, Id::Text(&id::fresh())).text("error", text).finish(),
-    }
+/// What is said against a call. One without an id is answered under a fresh one: its sender may at
+/// least log it.
+fn refusal(call: &Envelope<'_>, notes: &Notes<'_>, text: &str) -> Packet {
+    let fresh = id::fresh();
+    let draft = Draft::new(Kind::Error, call.id.map_or(Id::Text(&fresh), Id::Packed));
+    draft.notes(&offer_if(notes.ext.is_some())).text("error", text).finish()
 }
 
 /// The same id, the time that was sent as a float, and a mark that it is the answer.

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::limits::{CONNECT_PAUSE, PARENT_MAX};
 use crate::registry::{Registration, Registry};
 use crate::socket::{self, Inbox, Link, Server, Terms};
+use crate::token::{self, Token};
 use crate::wait::{block_on, now, pause};
 use crate::zmtp::Role;
 
@@ -60,6 +61,13 @@ impl Child {
             functions: self.functions,
             namespace: self.namespace,
             message_bytes_max: self.message_bytes_max,
+            is_spawned: port.is_some(),
+            token: match port {
+                Some(port) => {
+                    env::var(token::VARIABLE).ok().and_then(|it| Token::of_port(&it, port))
+                }
+                None => self.service.as_ref().and_then(|service| service.token.clone()),
+            },
             desk: Desk::new(self.concurrency),
             links: self.links,
             tokio: Tokio { callers, own: OnceLock::new() },
@@ -108,7 +116,10 @@ impl Running {
         let (server, listening) =
             bound.map_err(|error| Error::system("cannot listen for parents", error))?;
         if !service.ip.is_loopback() {
-            let warning = "listening beyond this machine: whoever reaches it can call";
+            let warning = match service.token {
+                Some(_) => "listening beyond this machine: whoever has the token can call",
+                None => "listening beyond this machine: whoever reaches it can call",
+            };
             // A warning that nobody can read is no reason not to serve.
             let _ = writeln!(std::io::stderr(), "{}: {warning}", service.id);
         }

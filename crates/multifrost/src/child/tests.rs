@@ -1,8 +1,12 @@
+mod ext;
+mod talk;
+
 use std::io::Write as _;
 
 use super::reply::Step;
 use super::*;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
+use crate::limits::OUTPUT_LINE_BYTES_MAX;
 use crate::msgpack;
 use crate::socket::{Server, Terms, connect};
 use crate::value::Value;
@@ -35,6 +39,8 @@ fn bench(child: Child) -> Bench {
         functions: child.functions,
         namespace: child.namespace,
         message_bytes_max: child.message_bytes_max,
+        is_spawned: false,
+        token: child.service.and_then(|service| service.token),
         desk: Desk::new(1),
         links: child.links,
         tokio: Tokio { callers: None, own: OnceLock::new() },
@@ -63,6 +69,7 @@ impl Bench {
         let packet = match self.running.judge(message, &self.link) {
             Step::Ignore => return "ignored".into(),
             Step::End => return "end".into(),
+            Step::Cancel(_) | Step::Taken(..) => return "noted".into(),
             Step::Answer(packet) => packet,
             Step::Run(job) => self.running.answer(&job),
         };
@@ -132,7 +139,7 @@ fn s6_1_3_s22_5_s25_1_s35_2_vector_b_a_call_without_a_function() {
 }
 
 #[test]
-fn s6_1_6_s9_6_s25_5_s35_3_vector_c_a_private_function() {
+fn s6_1_6_s9_6_s21_6_s25_5_s35_3_vector_c_a_private_function() {
     check(vec![
         (call("_secret", b"\x90").payload(), "error 1 Cannot call private method '_secret'"),
         (call("_absent", b"\x90").payload(), "error 1 Cannot call private method '_absent'"),
@@ -187,7 +194,7 @@ fn s6_1_4_s7_2_2_s21_7_s22_6_arguments() {
 }
 
 #[test]
-fn s6_1_5_s9_3_s15_1_s15_2_s22_7_s25_7_namespaces() {
+fn s6_1_5_s9_3_s15_1_s15_2_s21_5_s22_7_s25_7_s26_4_s30_3_s34_7_namespaces() {
     let with = |namespace| {
         message(vec![("id", "1".into()), ("function", "nothing".into()), ("namespace", namespace)])
     };
@@ -264,10 +271,50 @@ fn s36_1_an_answer_that_is_too_long_is_an_error() {
 }
 
 #[test]
-fn s36_2_output_without_a_parent_goes_nowhere() {
-    let mut out = child().stdout();
-    writeln!(out, "hello").unwrap();
-    out.flush().unwrap();
+fn s20_2_s20_3_answers_on_the_wire() {
+    let bench = bench(child());
+    for (function, args, last) in
+        [("add", &b"\x92\x01\x02"[..], "result"), ("nope", b"\x90", "error")]
+    {
+        let packet = match bench.running.judge(&call(function, args).payload(), &bench.link) {
+            Step::Answer(packet) => packet,
+            Step::Run(job) => bench.running.answer(&job),
+            step => panic!("{step:?}"),
+        };
+        let payload = payload(&packet);
+        let Ok(Value::Map(fields)) = Value::read(&payload) else { panic!("{payload:?}") };
+        let keys: Vec<_> = fields.iter().filter_map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["app", "id", "type", "timestamp", last]);
+        assert!(matches!(fields[3].1, Value::F64(now) if now > 1.7e9));
+    }
+}
+
+#[test]
+fn s14_5_s36_2_output_is_told_in_pieces_or_not_at_all() {
+    let mut nobody = child().stdout();
+    writeln!(nobody, "hello").unwrap();
+    nobody.flush().unwrap();
+
+    let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
+    let terms = |role| Terms { role, message_bytes_max: 1 << 20 };
+    let child = child();
+    let links = child.links.clone();
+    let serve = move |link: Arc<Link>, mut inbox: crate::socket::Inbox| {
+        links.add(&link);
+        while inbox.next(&link).is_ok() {}
+    };
+    std::thread::spawn(move || listening.run(terms(Role::Router), serve));
+    let (link, mut inbox) = connect(server.port(), terms(Role::Dealer)).unwrap();
+    while child.links.all().is_empty() {
+        std::thread::yield_now();
+    }
+    let mut out = child.stdout();
+    writeln!(out, "{}", "x".repeat(OUTPUT_LINE_BYTES_MAX * 2 + 1)).unwrap();
+    for bytes in [OUTPUT_LINE_BYTES_MAX, OUTPUT_LINE_BYTES_MAX, 1] {
+        let message = inbox.next(&link).unwrap();
+        let output = Envelope::scan(&message).unwrap().output.and_then(msgpack::text).unwrap();
+        assert_eq!(output.len(), bytes);
+    }
 }
 
 #[test]

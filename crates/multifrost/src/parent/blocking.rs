@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{CallOptions, Options, Parent, Reply, STOP_GRACE, pack};
+use super::{BlockingItems, CallOptions, Options, Parent, Reply, STOP_GRACE, pack, stream};
 use crate::error::Error;
 use crate::value::Value;
 use crate::wait::block_on;
@@ -54,6 +54,30 @@ impl Blocking {
         let shared = &self.parent.inner.shared;
         let max = options.timeout.unwrap_or(shared.options.call_max);
         block_on(shared.request(options, function, &args), max).unwrap_or(Err(Error::TimedOut(max)))
+    }
+
+    /// As [`Parent::stream`].
+    pub fn stream<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<BlockingItems<T>, Error> {
+        self.stream_with(&CallOptions::default(), function, args)
+    }
+
+    /// As [`Parent::stream_with`].
+    pub fn stream_with<T: DeserializeOwned>(
+        &self,
+        options: &CallOptions,
+        function: &str,
+        args: impl Serialize,
+    ) -> Result<BlockingItems<T>, Error> {
+        let args = pack(args)?;
+        let max = options.timeout.unwrap_or(self.parent.inner.shared.options.call_max);
+        match block_on(stream::items(&self.parent, options, function, &args), max) {
+            Some(items) => items.map(BlockingItems::from),
+            None => Err(Error::TimedOut(max)),
+        }
     }
 
     /// As [`Parent::stop`].

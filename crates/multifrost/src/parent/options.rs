@@ -10,6 +10,7 @@ use crate::envelope::NAMESPACE;
 use crate::limits::{CALL_MAX, MESSAGE_BYTES_MAX, PENDING_CALLS_MAX};
 use crate::registry::Registry;
 use crate::socket::LOOPBACK;
+use crate::token::Token;
 
 /// How a parent treats its worker.
 #[derive(Clone)]
@@ -31,6 +32,9 @@ pub struct Options {
     /// Where a spawning parent listens. Anything but the loopback address lets others in,
     /// unauthenticated; a warning is printed then.
     pub ip: IpAddr,
+    /// What calls carry where the worker wants it. A spawned worker is given it by its environment;
+    /// where none is given, one is made.
+    pub token: Option<Token>,
     /// Where services are looked for; in the person's own registry if none is given.
     pub registry: Option<Registry>,
     /// How long a service is looked for at first.
@@ -48,6 +52,7 @@ impl Default for Options {
             heartbeat: Some(Heartbeat::default()),
             output: Arc::new(print),
             ip: LOOPBACK,
+            token: None,
             registry: None,
             connect_max: Duration::from_secs(5),
         }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::msgpack::{self, Malformed, NIL};
+use crate::msgpack::{self, Malformed, NIL, Reader, Token};
 use crate::value::Value;
 
 /// What a function gave, still packed.
@@ -36,9 +36,28 @@ impl Reply {
         Value::read(self.packed()).map_err(|error| Error::Answer(error.to_string()))
     }
 
+    /// The items of a list, packed; anything else is one item.
+    pub(super) fn items(&self) -> Vec<Vec<u8>> {
+        let mut reader = Reader::new(self.packed());
+        match reader.token() {
+            Ok(Token::Array(items)) => {
+                (0..items).map_while(|_| reader.skip().ok()).map(<[u8]>::to_vec).collect()
+            }
+            _ => vec![self.packed().to_vec()],
+        }
+    }
+
     /// As a type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         rmp_serde::from_slice(self.packed()).map_err(|error| Error::Answer(error.to_string()))
+    }
+}
+
+/// What a RESPONSE says, or an ERROR with these words.
+pub(super) fn answer(message: Vec<u8>, error: Option<String>) -> Result<Reply, Error> {
+    match error {
+        Some(text) => Err(Error::Remote(text)),
+        None => Reply::new(message).map_err(|error| Error::Answer(error.to_string())),
     }
 }
 

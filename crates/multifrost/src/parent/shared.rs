@@ -8,11 +8,14 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use super::heartbeat::Beat;
 use super::options::{CallOptions, Options, Output, Stream};
 use super::reply::{self, Reply};
+use super::stream::Streams;
 use crate::envelope::{Draft, Envelope, Id, Kind};
 use crate::error::Error;
+use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id;
 use crate::msgpack;
 use crate::socket::{Inbox, Link};
+use crate::token::Token;
 
 /// Whether there is somebody to call.
 #[derive(Debug, Clone)]
@@ -31,10 +34,13 @@ pub(super) struct Shared {
     pub name: String,
     pub options: Options,
     pub beat: Beat,
+    /// What the worker of this connection knows.
+    pub peer: Peer,
+    pub streams: Streams,
+    pub places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     is_stopping: watch::Sender<bool>,
     pending: Mutex<HashMap<String, Slot>>,
-    places: Semaphore,
 }
 
 impl Shared {
@@ -42,10 +48,12 @@ impl Shared {
         Shared {
             name: name.into(),
             beat: Beat::default(),
+            peer: Peer::default(),
+            streams: Streams::default(),
+            places: Arc::new(Semaphore::new(options.pending_calls_max.max(1))),
             phase: watch::Sender::new(Phase::Waiting),
             is_stopping: watch::Sender::new(false),
             pending: Mutex::default(),
-            places: Semaphore::new(options.pending_calls_max.max(1)),
             options,
         }
     }
@@ -62,12 +70,18 @@ impl Shared {
         loop {
             let link = self.link().await?;
             let id = id::fresh();
-            let packet = self.draft(&id, options, function, args)?.finish();
+            let had_token = self.peer.has(Extension::Auth);
+            let packet = self.draft(&id, options, function, args, false)?.finish();
             let (sender, mut receiver) = oneshot::channel();
             self.lock().insert(id.clone(), sender);
-            let _pending = Pending { shared: self, id };
+            let mut pending = Pending { shared: self, id, link: None };
             if link.send(packet).await.is_ok() {
-                return receiver.await.unwrap_or(Err(Error::Stopped));
+                pending.link = Some(link);
+                let answer = receiver.await.unwrap_or(Err(Error::Stopped));
+                if had_token || !self.is_asked_for_token(&answer) {
+                    return answer;
+                }
+                continue;
             }
             // It ended under our hands. What was not sent whole did not run, so the next
             // connection may have it, unless the call was failed with the others.
@@ -77,15 +91,27 @@ impl Shared {
         }
     }
 
-    fn draft(
+    /// A call as it is sent: it names our extensions until the worker has named its own, and is of
+    /// an extension only where the worker knows it.
+    pub(super) fn draft(
         &self,
         id: &str,
         options: &CallOptions,
         function: &str,
         args: &[u8],
+        is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
-        let draft = Draft::new(Kind::Call, Id::Text(id)).text("function", function);
+        let token = self.options.token.as_ref().filter(|_| self.peer.has(Extension::Auth));
+        let is_unsettled = self.peer.known().is_none();
+        let notes = Notes {
+            ext: (is_stream || is_unsettled).then_some(Extensions::ALL),
+            token: token.map(Token::reveal),
+            is_stream,
+            ..Notes::default()
+        };
+        // Before the arguments, so that a child which cannot read those knows whom it tells.
+        let draft = Draft::new(Kind::Call, Id::Text(id)).notes(&notes).text("function", function);
         let draft = draft.packed("args", args).text("namespace", namespace);
         let draft = match &options.client_name {
             Some(name) => draft.text("client_name", name),
@@ -93,6 +119,21 @@ impl Shared {
         };
         let (bytes, max) = (draft.len(), self.options.message_bytes_max);
         if bytes > max { Err(Error::TooLarge { bytes, max }) } else { Ok(draft) }
+    }
+
+    /// Whether a call was refused for want of a token, and there is one to be had.
+    fn is_asked_for_token(&self, answer: &Result<Reply, Error>) -> bool {
+        self.options.token.is_some()
+            && self.peer.has(Extension::Auth)
+            && *answer == Err(Error::Remote(UNAUTHENTICATED.into()))
+    }
+
+    /// Nobody waits for a call any more: the worker is told, if it knows what that means.
+    pub(super) fn say_cancel(&self, link: &Arc<Link>, id: &str) {
+        if self.peer.has(Extension::Cancel) {
+            // A worker that does not read would not hear it in time either.
+            let _ = link.try_send(Draft::new(Kind::Cancel, Id::Text(id)).finish());
+        }
     }
 
     /// The connection, as soon as there is one.
@@ -131,6 +172,7 @@ impl Shared {
         let is_first = self.phase.send_if_modified(|phase| {
             let is_free = matches!(phase, Phase::Waiting);
             if is_free {
+                self.peer.forget();
                 *phase = Phase::Up(link.clone());
             }
             is_free
@@ -156,7 +198,7 @@ impl Shared {
     }
 
     /// A message from the worker.
-    fn take(&self, message: Vec<u8>) {
+    pub(super) fn take(&self, message: Vec<u8>) {
         let Ok(envelope) = Envelope::scan(&message) else { return };
         let id = envelope.id.and_then(msgpack::text);
         match envelope.kind {
@@ -164,14 +206,25 @@ impl Shared {
             Some(Kind::Stderr) => self.print(Stream::Err, envelope.output),
             Some(Kind::Heartbeat) => self.beat.answered(id),
             Some(Kind::Response | Kind::Error) => {
-                let Some(slot) = id.and_then(|id| self.lock().remove(id)) else { return };
-                let answer = if envelope.kind == Some(Kind::Error) {
-                    Err(Error::Remote(reply::error_text(&envelope)))
-                } else {
-                    Reply::new(message).map_err(|error| Error::Answer(error.to_string()))
-                };
-                // Whoever asked may have given up this instant.
-                let _ = slot.send(answer);
+                let Some(id) = id else { return };
+                self.peer.settle(envelope.metadata);
+                let is_error = envelope.kind == Some(Kind::Error);
+                let error = is_error.then(|| reply::error_text(&envelope));
+                match self.lock().remove(id) {
+                    // Whoever asked may have given up this instant.
+                    Some(slot) => drop(slot.send(reply::answer(message, error))),
+                    None => {
+                        let (id, items) = (id.to_string(), Notes::read(envelope.metadata).items);
+                        self.streams.end(&id, reply::answer(message, error), items);
+                    }
+                }
+            }
+            Some(Kind::Stream) => {
+                if let Some(id) = id.map(String::from)
+                    && let Ok(item) = Reply::new(message)
+                {
+                    self.streams.item(&id, item);
+                }
             }
             _ => {}
         }
@@ -199,10 +252,11 @@ impl Shared {
             // Whoever asked may have given up this instant.
             let _ = slot.send(Err(error.clone()));
         }
+        self.streams.fail_all(&error);
     }
 
     pub(super) fn has_pending(&self) -> bool {
-        !self.lock().is_empty()
+        !self.lock().is_empty() || self.streams.are_open()
     }
 
     /// Never again, and why; the first reason counts.
@@ -260,10 +314,15 @@ impl Shared {
 struct Pending<'a> {
     shared: &'a Shared,
     id: String,
+    /// Where it was sent to, once it was.
+    link: Option<Arc<Link>>,
 }
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        self.shared.lock().remove(&self.id);
+        let is_unanswered = self.shared.lock().remove(&self.id).is_some();
+        if let Some(link) = self.link.as_ref().filter(|_| is_unanswered) {
+            self.shared.say_cancel(link, &self.id);
+        }
     }
 }

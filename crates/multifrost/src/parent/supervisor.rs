@@ -106,13 +106,13 @@ fn start_process(
     port: u16,
 ) -> Result<Arc<Process>, Error> {
     // Weak: what reads a process's output must not keep its parent.
-    let shared = Arc::downgrade(shared);
+    let (token, shared) = (shared.options.token.clone(), Arc::downgrade(shared));
     let lines: Lines = Arc::new(move |is_error, line| {
         if let Some(shared) = shared.upgrade() {
             shared.tell(if is_error { Stream::Err } else { Stream::Out }, line);
         }
     });
-    let started = Process::start(program, port, &lines);
+    let started = Process::start(program, port, token.as_ref(), &lines);
     started.map_err(|error| Error::system("cannot start the worker", error))
 }
 

@@ -1,3 +1,5 @@
+mod ext;
+
 use super::*;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
 use crate::socket::{Inbox, LOOPBACK, Link, Server, Terms};
@@ -7,7 +9,7 @@ use crate::zmtp::Role;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The far end of a parent's connection, in the test's own hands.
-struct Far {
+pub(crate) struct Far {
     shared: Arc<Shared>,
     link: Arc<Link>,
     inbox: Inbox,
@@ -17,7 +19,7 @@ struct Far {
 const ROUTER: Terms = Terms { role: Role::Router, message_bytes_max: 1 << 20 };
 const DEALER: Terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
 
-fn far(options: Options) -> Far {
+pub(crate) fn far(options: Options) -> Far {
     let shared = Arc::new(Shared::new("far", options));
     let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
     let serving = shared.clone();
@@ -28,6 +30,33 @@ fn far(options: Options) -> Far {
 }
 
 impl Far {
+    /// The other end of a handshake may be a little later.
+    fn wait_until_up(&self) {
+        while !self.shared.is_up() {
+            thread::yield_now();
+        }
+    }
+
+    /// A call, the messages that come while it waits, and an answer: whatever they are, the caller
+    /// gets one answer. `ID` in a message becomes the call's own id.
+    pub(crate) fn hear(&mut self, messages: &[Vec<u8>]) {
+        let shared = self.shared.clone();
+        // With a connection the call is sent when it is first polled.
+        self.wait_until_up();
+        let options = CallOptions::default();
+        let mut call = Box::pin(shared.request(&options, "add", b"\x92\x01\x02"));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(call.as_mut().poll(&mut context).is_pending());
+        let sent = self.inbox.next(&self.link).unwrap();
+        let id = Envelope::scan(&sent).unwrap().id.and_then(msgpack::text).unwrap();
+        for message in messages {
+            shared.take(with_id(message, id));
+        }
+        shared.take(Draft::new(Kind::Response, Id::Text(id)).packed("result", b"\x03").payload());
+        assert!(call.as_mut().poll(&mut context).is_ready());
+        assert!(!shared.has_pending());
+    }
+
     /// Calls `add`, answers with what `answers` makes of the id, and gives what the caller gets.
     fn check(&mut self, answers: impl Fn(&str) -> Vec<Packet>) -> Result<Reply, Error> {
         let shared = self.shared.clone();
@@ -41,6 +70,16 @@ impl Far {
         }
         caller.join().unwrap().unwrap()
     }
+}
+
+/// What stands for the id of a call in a message of the corpus; as long as an id.
+const ID: &[u8; 36] = b"00000000-0000-4000-8000-000000000000";
+
+fn with_id(message: &[u8], id: &str) -> Vec<u8> {
+    let mut message = message.to_vec();
+    let at = message.windows(ID.len()).position(|it| it == ID);
+    at.into_iter().for_each(|at| message[at..at + ID.len()].copy_from_slice(id.as_bytes()));
+    message
 }
 
 fn response(id: Id<'_>, result: &[u8]) -> Packet {
@@ -142,9 +181,48 @@ fn s3_5_s20_1_a_call_on_the_wire() {
     let message = far.inbox.next(&far.link).unwrap();
     let Ok(Value::Map(fields)) = Value::read(&message) else { panic!("{message:?}") };
     let keys: Vec<_> = fields.iter().filter_map(|(key, _)| key.as_str()).collect();
-    let core = ["app", "id", "type", "timestamp", "function", "args", "namespace", "client_name"];
-    assert_eq!(keys, core);
+    let core = ["app", "id", "type", "timestamp", "metadata"];
+    let more = ["function", "args", "namespace", "client_name"];
+    assert_eq!(keys, [&core[..], &more].concat());
     assert_eq!(Value::Map(fields).get("namespace"), Some(&"default".into()));
     far.shared.stop();
     assert_eq!(caller.join().unwrap(), Some(Err(Error::Stopped)));
+}
+
+#[test]
+fn s6_6_s38_1_a_heartbeat_on_the_wire() {
+    // The answer of Python, Go and Rust, and that of JavaScript, which sends back what it got.
+    for is_marked in [true, false] {
+        let mut far = far(Options::default());
+        far.wait_until_up();
+        let terms =
+            Heartbeat { first: Duration::ZERO, interval: PATIENCE, max: PATIENCE, misses_max: 1 };
+        let shared = far.shared.clone();
+        let asking = thread::spawn(move || heartbeat::run(&shared, terms, || panic!("it lives")));
+        let message = far.inbox.next(&far.link).unwrap();
+        let asked = Envelope::scan(&message).unwrap();
+        assert_eq!((asked.kind, asked.namespace), (Some(Kind::Heartbeat), None));
+        let Ok(Value::Map(said)) = Value::read(asked.metadata.unwrap()) else { panic!() };
+        let [(key, Value::F64(sent))] = &said[..] else { panic!("{said:?}") };
+        assert_eq!(key.as_str(), Some("hb_timestamp"));
+        let answer = Draft::new(Kind::Heartbeat, Id::Packed(asked.id.unwrap()));
+        let metadata = crate::envelope::heartbeat_metadata(*sent, is_marked);
+        block_on(far.link.send(answer.packed("metadata", &metadata).finish()), PATIENCE);
+        // The answer to a call shows that what stands before it was heard.
+        assert!(far.check(|id| vec![response(Id::Text(id), b"\x03")]).is_ok());
+        assert!(far.shared.beat.is_answered());
+        far.shared.stop();
+        asking.join().unwrap();
+    }
+}
+
+#[test]
+fn s38_1_a_worker_that_stays_silent_hangs() {
+    let far = far(Options::default());
+    far.wait_until_up();
+    let none = Duration::ZERO;
+    let terms = Heartbeat { first: none, interval: none, max: none, misses_max: 3 };
+    let (shared, stopping) = (far.shared.clone(), far.shared.clone());
+    thread::spawn(move || heartbeat::run(&shared, terms, || stopping.stop())).join().unwrap();
+    assert!(!far.shared.beat.is_answered());
 }

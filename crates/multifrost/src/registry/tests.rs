@@ -148,3 +148,10 @@ fn s16_1_many_at_once_lose_nothing() {
     ending.into_iter().for_each(|it| it.join().unwrap());
     assert_eq!(place.json(), json!({}));
 }
+
+#[test]
+fn s11_1_the_registry_is_in_the_home() {
+    let registry = Registry::of_home().unwrap();
+    assert!(registry.folder.ends_with(".multifrost"));
+    assert_eq!(registry.folder.parent(), env::home_dir().as_deref());
+}

@@ -1,4 +1,33 @@
 use super::*;
+use crate::tests::fuzz;
+
+/// `wire` gives the same events whole and cut at `cut`, and what comes out
+/// is no more than what went in.
+pub(crate) fn check(role: Role, wire: &[u8], cut: usize) -> (Vec<Event>, Option<Refused>) {
+    const MAX: usize = 1 << 16;
+    let run = |parts: &[&[u8]]| {
+        let (mut session, mut events) = (Session::new(role, MAX), Vec::new());
+        for part in parts {
+            let mut rest = *part;
+            loop {
+                match session.feed(&mut rest) {
+                    Ok(Some(event)) => events.push(event),
+                    Ok(None) => break,
+                    Err(refused) => return (events, Some(refused)),
+                }
+            }
+            assert!(rest.is_empty(), "all that is fed is taken");
+        }
+        (events, None)
+    };
+    let whole = run(&[wire]);
+    let (head, tail) = wire.split_at(cut.min(wire.len()));
+    assert_eq!(run(&[head, tail]), whole, "cut at {cut}");
+    let bytes: usize =
+        whole.0.iter().map(|it| if let Event::Message(it) = it { it.len() } else { 0 }).sum();
+    assert!(bytes <= wire.len());
+    whole
+}
 
 /// A greeting as the libraries send it: version 3.`minor`, `length` inside the signature.
 fn greeting(minor: u8, length: u8) -> Vec<u8> {
@@ -89,7 +118,7 @@ fn strangers_are_told_at_their_first_wrong_byte() {
 }
 
 #[test]
-fn s3_5_the_payload_is_the_frame_after_the_delimiter() {
+fn s3_5_s3_6_s21_1_s23_7_s34_9_the_payload_is_the_frame_after_the_delimiter() {
     check_after_handshake(b"\x01\x00\x00\x05hello", &["message hello"]);
     // The delimiter's content and further frames are of no interest, nor how lengths are written.
     check_after_handshake(b"\x01\x02xy\x01\x01a\x00\x01b", &["message a"]);
@@ -100,7 +129,7 @@ fn s3_5_the_payload_is_the_frame_after_the_delimiter() {
 }
 
 #[test]
-fn s3_7_what_we_send_is_what_is_heard() {
+fn s3_7_s23_6_s23_8_what_we_send_is_what_is_heard() {
     for length in [0, 1, 255, 256, 3000] {
         let mut bytes = vec![b'x'; HEAD_ROOM + length];
         let start = frame(&mut bytes);
@@ -144,4 +173,13 @@ fn our_own_words_are_understood() {
     check_all(&wire, &["greeted", "ready"]);
     let wire = [&GREETING[..], &ready(Role::Router)].concat();
     assert_eq!(check(Role::Dealer, &wire, 70), (vec![Event::Greeted, Event::Ready], None));
+}
+
+#[test]
+fn soak_fuzz_frames() {
+    fuzz::run("zmtp", |input, rng| {
+        for role in [Role::Router, Role::Dealer] {
+            check(role, input, rng.usize(0..=input.len()));
+        }
+    });
 }

@@ -99,9 +99,8 @@ const CONFIGURED_CHARS_MIN: usize = 3;
 /// What counts as a name in this run.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Configured names as they are written, longest first, and a pattern for each.
+    /// Configured names in small letters, longest first.
     literals: Vec<String>,
-    patterns: Vec<Regex>,
 }
 
 impl Names {
@@ -121,16 +120,11 @@ impl Names {
             .collect();
         literals.sort_by_key(|it| std::cmp::Reverse(it.len()));
         literals.dedup();
-        let escaped = |it: &String| pattern(&format!("(?i){}", edged(it)));
-        Names { patterns: literals.iter().map(escaped).collect(), literals }
+        Names { literals }
     }
 
-    pub(super) fn patterns(&self) -> &[Regex] {
-        &self.patterns
-    }
-
-    pub(super) fn is_literal(&self, text: &str) -> bool {
-        self.literals.contains(&text.to_lowercase())
+    pub(super) fn literals(&self) -> &[String] {
+        &self.literals
     }
 
     /// Whether a word is the name of a maker or a model, given the text behind it.
@@ -174,10 +168,10 @@ fn tells(name: &str) -> bool {
     name.chars().count() >= CONFIGURED_CHARS_MIN && !PLAIN.contains(&name)
 }
 
-/// The name as a pattern that does not match inside a longer word.
-fn edged(name: &str) -> String {
+/// Whether `name` at this place of `text` is no part of a longer word.
+pub(super) fn is_edge(text: &str, name: &str, at: usize, end: usize) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let start = if is_word(name.chars().next()) { r"\b" } else { "" };
-    let end = if is_word(name.chars().last()) { r"\b" } else { "" };
-    format!("{start}{}{end}", regex::escape(name))
+    let before = is_word(name.chars().next()) && is_word(text[..at].chars().next_back());
+    let after = is_word(name.chars().next_back()) && is_word(text[end..].chars().next());
+    !before && !after
 }

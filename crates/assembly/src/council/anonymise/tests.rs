@@ -42,6 +42,7 @@ fn makers_and_models_are_covered_whole() {
     check("made by Anthropic.", "made by [name-1].");
     check("made by Google", "made by [name-1]");
     check("the Gemini CLI", "the [name-1] CLI");
+    check("[Claude](x) and [name-9]", "[[name-1]](x) and [name-9]");
 }
 
 #[test]

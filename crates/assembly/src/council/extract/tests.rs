@@ -84,7 +84,7 @@ fn templates_echoes_and_empty_sections_are_no_plans() {
 fn floods_are_read_in_a_bounded_number_of_steps() {
     let plan = kit::plan("x");
     for flood in ["{", "[", "{\"a\":", "[1,", "{\"a\":\"{", "`"] {
-        let flood = flood.repeat(200_000 / flood.len());
+        let flood = flood.repeat(30_000 / flood.len());
         // Not found behind a flood of openings, but it ends; a fence is found all the same.
         assert!(extract(&flood, Form::CouncilPlan, PROMPT).is_err());
         let fenced = format!("{flood}\n```json\n{plan}\n```");

@@ -257,7 +257,7 @@ async fn the_first_plans_to_finish_are_judged_and_the_rest_are_let_go() {
         0 bob is valid at attempt 1: The plan of number 1
         0 ada fails, cancelled: enough plans were finished before this one
         0 ada is not valid: enough plans were finished before this one => lost
-        ! planner_failed: ada: enough plans were finished before this one
+        ! plan_left_out: ada was not among the first 1 to finish
         Plan 1 is bob
         0 cyd is asked
         0 cyd is valid at attempt 1: Plan 1 is selected

@@ -1,0 +1,3 @@
+//! What the tests of several modules share.
+
+pub(crate) mod fuzz;
