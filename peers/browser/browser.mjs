@@ -1,6 +1,11 @@
 // Chromium without a window, and a page that is watched for everything it must not do.
 import { existsSync } from "node:fs";
-import puppeteer from "puppeteer-core";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+// The first argument is where the packages were installed.
+const packages = createRequire(`${process.argv[2]}/`);
+const { default: puppeteer } = await import(pathToFileURL(packages.resolve("puppeteer-core")));
 
 /** Nothing here takes so long; what waits longer has failed. */
 export const FOR_EVER_MS = 60_000;

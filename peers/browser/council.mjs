@@ -1,8 +1,8 @@
-// A council's page: node council.mjs ADDRESS SCREENSHOT. The run behind it is held by the test, with
+// A council's page: node council.mjs PACKAGES ADDRESS SCREENSHOT. The run behind it is held by the test, with
 // plans that try to be more than text.
 import { check, text, watched, withBrowser } from "./browser.mjs";
 
-const [address, screenshot] = process.argv.slice(2);
+const [address, screenshot] = process.argv.slice(3);
 
 const at = (page, phase) => page.waitForFunction(
   (phase) => document.querySelector("[aria-current=step]")?.textContent.includes(phase), {}, phase);
