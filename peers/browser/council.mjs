@@ -16,12 +16,9 @@ await withBrowser(async (browser) => {
   await at(page, "planning");
   console.log("planning");
 
-  // The connection drops while the run goes on, and comes back by itself.
-  await page.setOfflineMode(true);
+  // The service goes away while the run goes on; when it is back the page comes back by itself.
   await page.waitForFunction(() => document.getElementById("connection").textContent.includes("lost"));
   console.log("offline");
-  await new Promise((done) => process.stdin.once("data", done));
-  await page.setOfflineMode(false);
 
   await at(page, "complete");
   await page.waitForFunction(() => !document.getElementById("settled").hidden);

@@ -61,7 +61,7 @@ pub async fn serve(
     let listener = TcpListener::bind(asked).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let limits = options.limits;
-    let app = Arc::new(App::new(service, options.token, address, limits)?);
+    let app = Arc::new(App::new(service, options.token, address, limits));
     let task = tokio::spawn(accept(listener, app, limits, stop));
     Ok(Bound { address, task })
 }

@@ -9,7 +9,7 @@ use super::{Limits, Token, embeddings, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
 use crate::service::metrics::prometheus;
-use althing_stdx::{Fault, Kind, Result};
+use althing_stdx::{Fault, Kind};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -47,11 +47,11 @@ impl App {
         token: Token,
         address: SocketAddr,
         limits: Limits,
-    ) -> Result<App> {
+    ) -> App {
         let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
         let port = address.port();
-        let session = Session::new(port)?;
-        Ok(App { service, token, session, port, router: router(desk) })
+        let session = Session::new(&token, port);
+        App { service, token, session, port, router: router(desk) }
     }
 
     /// Answers one request of the client on `line`.
@@ -59,7 +59,7 @@ impl App {
         self: Arc<App>,
         line: Arc<Connection>,
         request: hyper::Request<Incoming>,
-    ) -> std::result::Result<Reply, Infallible> {
+    ) -> Result<Reply, Infallible> {
         let (headers, path) = (request.headers(), request.uri().path());
         let client = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
         line.count(client);

@@ -75,25 +75,19 @@ fn load(path: &Path) -> Result<Option<Token>> {
     Ok(Some(Token(Secret::new(text))))
 }
 
-/// Text that nobody can guess.
-pub(super) fn random() -> Result<String> {
-    let mut bytes = [0; TOKEN_BYTES];
-    let random = SystemRandom::new().fill(&mut bytes);
-    random.map_err(|_| Fault::internal("token: the system gives no random numbers"))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
-}
-
 /// Written beside its place and linked into it: whoever reads it reads all of it, and of two that
 /// do this at once one wins.
 fn create(data_dir: &Path, path: &Path) -> Result<Token> {
     let cannot = |e: std::io::Error| Fault::internal(format!("token: {}: {e}", path.display()));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(cannot)?;
-    let text = random()?;
+    let mut bytes = [0; TOKEN_BYTES];
+    let random = SystemRandom::new().fill(&mut bytes);
+    random.map_err(|_| Fault::internal("token: the system gives no random numbers"))?;
     let draft = Draft(data_dir.join(format!("{FILE}.{:016x}", fastrand::u64(..))));
     let mut options = OpenOptions::new();
     let mut file =
         options.write(true).create_new(true).mode(0o600).open(&draft.0).map_err(cannot)?;
-    file.write_all(format!("{text}\n").as_bytes()).map_err(cannot)?;
+    file.write_all(format!("{}\n", URL_SAFE_NO_PAD.encode(bytes)).as_bytes()).map_err(cannot)?;
     file.sync_all().map_err(cannot)?;
     match fs::hard_link(&draft.0, path) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(cannot(e)),

@@ -1,22 +1,26 @@
 //! Who may come into the web application. A browser brings the token once, in the address, and gets a
-//! cookie for it; programs show it in a header or in the address. The cookie is not the token: it goes
-//! to every server on this machine that the browser talks to under the same name, opens only this
-//! application, and ends with this process.
+//! cookie for it; programs show it in a header or in the address. The cookie is not the token, from
+//! which it is made: it goes to every server on this machine that the browser talks to under the same
+//! name, and opens only this application.
 
+use super::super::Token;
 use super::super::guard::{Denied, admit_token};
 use super::super::reply::Reply;
-use super::super::{Token, token};
 use althing_stdx::redact::Secret;
 use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::header::{COOKIE, HeaderMap, HeaderValue, LOCATION, ORIGIN, SET_COOKIE};
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use ring::hmac;
 
 /// Where a program that is no browser shows the token.
 const HEADER: &str = "x-ui-token";
 /// What a browser says about who asks: ourselves, or the person.
 const OWN_SITES: [&str; 2] = ["same-origin", "none"];
 
-/// What browsers show that have been let in.
+/// What browsers show that have been let in; the same after a restart, so that a page that waited for
+/// the service finds its way back.
 pub(crate) struct Session {
     secret: Token,
     cookie: String,
@@ -32,9 +36,11 @@ pub(crate) enum Entry {
 
 impl Session {
     /// For the application on `port`: cookies know no ports, so the name has it.
-    pub(crate) fn new(port: u16) -> althing_stdx::Result<Session> {
-        let secret = Token::new(Secret::new(token::random()?));
-        Ok(Session { secret, cookie: format!("althing_ui_{port}") })
+    pub(crate) fn new(token: &Token, port: u16) -> Session {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, token.secret().expose().as_bytes());
+        let tag = hmac::sign(&key, format!("web application on {port}").as_bytes());
+        let secret = Token::new(Secret::new(URL_SAFE_NO_PAD.encode(tag)));
+        Session { secret, cookie: format!("althing_ui_{port}") }
     }
 
     pub(crate) fn admit<B>(
