@@ -18,6 +18,7 @@ const SYSTEM: &[(&str, &str)] = &[
     ("busctl", "systemd"),
     ("gdbus", "libglib2.0-bin"),
     ("gnome-keyring-daemon", "gnome-keyring"),
+    ("chromium", "chromium"),
     // llama.cpp is built with cmake, and its headers are read by clang.
     ("cmake", "cmake"),
     ("clang", "clang libclang-dev"),
@@ -34,6 +35,7 @@ const PEERS: &[(&str, &[Part])] = &[
     ("agents", &[Part::Node]),
     ("frost", &[Part::Python(&[]), Part::Node]),
     ("hermes", &[Part::Python(&[]), Part::Node]),
+    ("browser", &[Part::Node]),
 ];
 
 /// For a package that only carries files: no matter what it depends on or which Python it is for.

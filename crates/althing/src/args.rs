@@ -208,6 +208,9 @@ pub struct Plan {
     /// Only say what is wrong with the task, each error with its place
     #[arg(long)]
     pub check: bool,
+    /// Show the run in the browser, on an address that is printed; it stays until Ctrl-C
+    #[arg(long)]
+    pub ui: bool,
     #[command(flatten)]
     pub output: Output,
 }

@@ -8,6 +8,7 @@ mod history;
 mod install;
 mod metrics;
 mod models;
+mod page;
 mod plan;
 mod providers;
 mod reach;

@@ -120,6 +120,18 @@ impl Store {
         self.read(move |db| rows::events(db, &run)).await
     }
 
+    /// At most `most` events of `run` from `seq` on.
+    pub async fn events_from(&self, run: &str, seq: u64, most: u32) -> Result<Vec<Event>> {
+        let run = run.to_string();
+        self.read(move |db| rows::events_from(db, &run, seq, most)).await
+    }
+
+    /// The newest run held by `method`.
+    pub async fn newest(&self, method: &'static str) -> Result<Option<RunRow>> {
+        let row = self.read(move |db| rows::newest(db, method)).await?;
+        Ok(row.map(|row| self.with_standing(row)))
+    }
+
     /// Whose turn it is among `n`: 0, 1, … and round again, over all processes.
     pub async fn rotate(&self, n: usize) -> Result<usize> {
         let count = self.write(|db| kv::count(db, ROTATION)).await?;

@@ -1,5 +1,6 @@
 //! `plan`: a task in, one checked plan out.
 
+use super::page::Page;
 use super::{Desk, Failed, print, tell};
 use crate::args;
 use crate::terminal::Screen;
@@ -27,18 +28,23 @@ pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     council::check(&task).map_err(failed)?;
     let desk = Desk::open();
     desk.warn();
-    let output = args.output;
+    let (output, ui) = (args.output, args.ui);
     let wanted = wanted(args, task, &desk);
-    let runs = desk.runs(desk.library().await?);
+    let library = desk.library().await?;
+    let page = if ui { Some(Page::open(&desk, library.clone()).await?) } else { None };
+    let runs = desk.runs(library);
     let begun = runs.plan(wanted).await.map_err(failed)?;
     if !output.quiet {
         begun.notes.iter().for_each(|note| tell(desk.screen, note));
     }
-    finish(&desk, begun.run, output).await?;
-    if begun.demo {
+    let done = finish(&desk, begun.run, output).await;
+    if begun.demo && done.is_ok() {
         tell(desk.screen, lineup::HOW_TO_ADD);
     }
-    Ok(())
+    if let Some(page) = page {
+        page.close(&desk).await?;
+    }
+    done
 }
 
 /// With the exit codes of the council.

@@ -1,6 +1,6 @@
 //! `serve`, `mcp` and `token`: the faces for other programs.
 
-use super::{Desk, print, tell};
+use super::{Desk, page, print, tell};
 use crate::args;
 use crate::terminal::{DIM, GOOD};
 use crate::watch::Stops;
@@ -10,6 +10,7 @@ use althing_hub::face::mcp as tools;
 use althing_hub::service::Service;
 use althing_stdx::{Fault, Kind, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -103,6 +104,12 @@ async fn greeting(desk: &Desk, service: &Service, bus: bool, http: Option<&Bound
     if let Some(http) = http {
         let address = http.address();
         text.push_str(&format!("{sign} http://{address}/v1  (key: `althing token`)\n"));
+        // A log file is no place for a token; a person's screen is where the link is clicked.
+        let page = match Token::load_or_create(&desk.config.data_dir) {
+            Ok(token) if std::io::stdout().is_terminal() => page::address(address, &token),
+            _ => format!("http://{address}/ui/?token=…  (the token: `althing token`)"),
+        };
+        text.push_str(&format!("{sign} {page}\n"));
     }
     if bus {
         text.push_str(&format!("{sign} {BUS_NAME} on the session bus\n"));

@@ -1,6 +1,7 @@
 //! `althing plan` from the task to the files it leaves, against an upstream that plans and judges.
 
 mod kill;
+mod page;
 
 use crate::harness::{Done, Home, signal, upstream};
 use althing_assembly::council::schema::Form;

@@ -22,7 +22,12 @@ pub struct Served {
 impl Served {
     #[track_caller]
     pub fn start(home: &Home) -> Served {
-        let mut child = home.spawn(&["serve", "--no-dbus", "--http", "127.0.0.1:0"]);
+        Served::start_at(home, "127.0.0.1:0")
+    }
+
+    #[track_caller]
+    pub fn start_at(home: &Home, address: &str) -> Served {
+        let mut child = home.spawn(&["serve", "--no-dbus", "--http", address]);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let address = lines.take(GREETING_LINES_MAX).find_map(|line| {
             let line = line.unwrap();

@@ -19,6 +19,14 @@ pub fn when(at_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
+/// Date and time in UTC as RFC 3339 has them, to the millisecond.
+pub fn iso(at_ms: u64) -> String {
+    let (year, month, day) = date(at_ms / MS_PER_DAY);
+    let (ms, seconds) = (at_ms % 1000, at_ms % MS_PER_DAY / 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
 /// Year, month and day, so many days after 1970-01-01. Years here begin in March, so that the leap
 /// day is their last.
 fn date(days: u64) -> (u64, u64, u64) {

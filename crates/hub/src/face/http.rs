@@ -17,6 +17,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 mod token;
+mod web;
 mod wire;
 
 pub use listen::{Bound, serve};

@@ -134,6 +134,12 @@ pub(super) fn runs(db: &Connection, limit: u32) -> Result<Vec<RunRow>, Trouble> 
     Ok(rows)
 }
 
+/// The newest run held by `method`.
+pub(super) fn newest(db: &Connection, method: &str) -> Result<Option<RunRow>, Trouble> {
+    let sql = format!("{SELECT} WHERE method = ?1 ORDER BY started_at_ms DESC, id DESC LIMIT 1");
+    Ok(db.prepare_cached(&sql)?.query_row([method], read).optional()?)
+}
+
 /// The run called `name`, or the only one whose name starts so, or the `last`.
 pub(super) fn run(db: &Connection, name: &str) -> Result<RunRow, Trouble> {
     if name == "last" {
@@ -184,21 +190,32 @@ fn ambiguous(name: &str, found: &[RunRow]) -> Fault {
 
 /// All events of a run. One that cannot be read is named.
 pub(super) fn events(db: &Connection, run: &str) -> Result<Vec<Event>, Trouble> {
-    let mut query =
-        db.prepare_cached("SELECT seq, json FROM events WHERE run = ?1 ORDER BY seq")?;
-    let mut rows = query.query([run])?;
+    let events = events_from(db, run, 0, u32::MAX)?;
+    match events.is_empty() {
+        true => Err(Trouble::Ours(unknown(run))),
+        false => Ok(events),
+    }
+}
+
+/// At most `most` events of a run from `first` on.
+pub(super) fn events_from(
+    db: &Connection,
+    run: &str,
+    first: u64,
+    most: u32,
+) -> Result<Vec<Event>, Trouble> {
+    let sql = "SELECT seq, json FROM events WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+    let mut query = db.prepare_cached(sql)?;
+    let mut rows = query.query(params![run, first as i64, most])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
-        let due = events.len();
+        let due = first as usize + events.len();
         let seq: i64 = row.get(0)?;
         let json = row.get_ref(1)?.as_bytes().map_err(|error| damaged(run, due, error))?;
         if seq != due as i64 {
             return Err(damaged(run, due, "it is missing"));
         }
         events.push(serde_json::from_slice(json).map_err(|error| damaged(run, due, error))?);
-    }
-    if events.is_empty() {
-        return Err(Trouble::Ours(unknown(run)));
     }
     Ok(events)
 }

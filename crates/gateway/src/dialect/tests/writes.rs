@@ -107,7 +107,8 @@ fn gemini_gets_its_signatures_back() {
         let calls = signatures
             .map(|it| ToolCall { signature: it.map(String::from), ..call("fc", "weather", "{}") });
         let messages = vec![Message::user("Paris?"), Message::calls("", calls.to_vec())];
-        let body = (gemini::GEMINI.write)(model, &Ask { messages, ..Ask::new("", "") }).body;
+        let ask = Ask { messages, ..Ask::new("", "") };
+        let body = (gemini::GEMINI.write)(model, &ask).unwrap().body;
         let parts = &body["contents"][1]["parts"];
         assert_eq!([0, 1].map(|at| parts[at]["thoughtSignature"].as_str()), want, "{model}");
     }

@@ -4,6 +4,7 @@ use super::dialect::{Dialect, anthropic, openai, responses};
 use super::guard::{admit, admit_token};
 use super::reply::{Reply, refusal, text};
 use super::shape::Shape;
+use super::web::{self, Entry, Session, Watchers};
 use super::{Limits, Token, embeddings, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
@@ -27,6 +28,7 @@ const HEALTH: &str = "/healthz";
 pub(super) struct App {
     pub service: Arc<Service>,
     token: Token,
+    session: Session,
     port: u16,
     router: Router,
 }
@@ -36,6 +38,7 @@ pub(super) struct App {
 pub(super) struct Desk {
     pub service: Arc<Service>,
     pub limits: Limits,
+    pub watchers: Watchers,
 }
 
 impl App {
@@ -45,8 +48,10 @@ impl App {
         address: SocketAddr,
         limits: Limits,
     ) -> App {
-        let desk = Desk { service: service.clone(), limits };
-        App { service, token, port: address.port(), router: router(desk) }
+        let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
+        let port = address.port();
+        let session = Session::new(&token, port);
+        App { service, token, session, port, router: router(desk) }
     }
 
     /// Answers one request of the client on `line`.
@@ -58,6 +63,9 @@ impl App {
         let (headers, path) = (request.headers(), request.uri().path());
         let client = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
         line.count(client);
+        if path == web::ROOT || path.starts_with(web::BELOW) {
+            return Ok(web::dressed(self.page(request).await));
+        }
         let admitted = admit(headers, self.port).and_then(|()| match path {
             HEALTH => Ok(()),
             _ => admit_token(headers, &self.token),
@@ -67,10 +75,23 @@ impl App {
             Err(denied) => Ok(refusal(shape(path, headers), &denied.fault(self.port))),
         }
     }
+
+    /// Answers one request to the web application.
+    async fn page(&self, request: hyper::Request<Incoming>) -> Reply {
+        let admitted = admit(request.headers(), self.port);
+        match admitted.and_then(|()| self.session.admit(&request, &self.token, self.port)) {
+            Ok(Entry::Open) => {
+                let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;
+                reply
+            }
+            Ok(Entry::Welcome(to)) => self.session.welcome(&to),
+            Err(denied) => web::turned_away(&denied.fault(self.port), denied.status()),
+        }
+    }
 }
 
 fn router(desk: Desk) -> Router {
-    Router::new()
+    web::routes(Router::new())
         .route("/v1/chat/completions", speaks(&openai::DIALECT))
         .route("/v1/responses", speaks(&responses::DIALECT))
         .route("/v1/messages", speaks(&anthropic::DIALECT))

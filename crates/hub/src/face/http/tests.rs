@@ -1,7 +1,7 @@
 //! The face in this process, by raw sockets.
 
 mod doors;
-mod kit;
+pub mod kit;
 mod limits;
 mod talking;
 mod through;

@@ -1,0 +1,52 @@
+//! `--ui`: the page of a run, served while the run is held and as long as the person looks at it.
+
+use super::{Desk, tell};
+use crate::watch::Stops;
+use althing_hub::book::Library;
+use althing_hub::face::http::{self, Bound, Token};
+use althing_hub::service::Service;
+use althing_stdx::Result;
+use std::io::IsTerminal;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// A page that is served.
+pub struct Page {
+    bound: Bound,
+    service: Arc<Service>,
+    stop: CancellationToken,
+}
+
+/// The address of the page, with what opens it.
+pub fn address(of: SocketAddr, token: &Token) -> String {
+    format!("http://{of}/ui/?token={}", token.secret().expose())
+}
+
+impl Page {
+    /// Serves on a free port and says where.
+    pub async fn open(desk: &Desk, library: Arc<Library>) -> Result<Page> {
+        let token = Token::load_or_create(&desk.config.data_dir)?;
+        let options = http::Options {
+            address: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0),
+            token: token.clone(),
+            limits: http::Limits::default(),
+        };
+        let (service, stop) = (Service::over(library).await?, CancellationToken::new());
+        let bound = http::serve(service.clone(), options, stop.clone()).await?;
+        tell(desk.screen, &format!("The page: {}", address(bound.address(), &token)));
+        Ok(Page { bound, service, stop })
+    }
+
+    /// Where somebody sits there the page stays until Ctrl-C; a script goes on at once.
+    pub async fn close(self, desk: &Desk) -> Result<()> {
+        if std::io::stdin().is_terminal() {
+            let mut stops = Stops::new()?;
+            tell(desk.screen, "The page stays until Ctrl-C.");
+            stops.next().await;
+        }
+        self.stop.cancel();
+        self.bound.ended().await;
+        self.service.close().await
+    }
+}

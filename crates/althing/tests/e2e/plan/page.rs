@@ -1,0 +1,148 @@
+//! A council as a browser shows it, held by one process and served by another.
+
+use super::{JUDGE, PLANNERS, says};
+use crate::harness::{Done, Home, on_path, peers, unless_missing};
+use crate::sdk::Served;
+use althing_testkit::{Options, Seen, Upstream};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Condvar, Mutex};
+
+/// What a plan must not be able to do.
+const HOSTILE: &str = "<script>window.ran = 1</script> <img src=x onerror='window.ran = 1'> \
+    \u{202e}backwards\u{2066} and \u{7} a bell";
+
+/// Planners that speak when they are allowed to.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    fn pass(&self) {
+        let is_open = self.0.0.lock().unwrap();
+        drop(self.0.1.wait_while(is_open, |is_open| !*is_open).unwrap());
+    }
+}
+
+/// What the others say, with something in every text that wants to be more than text.
+fn hostile(seen: &Seen) -> String {
+    let mut said: Value = serde_json::from_str(&says(seen)).unwrap();
+    if said.get("merged_plan").is_some() {
+        said["merged_plan"]["overview"] = format!("Overview {HOSTILE}").into();
+        said["scores"][0]["rationale"] = HOSTILE.into();
+    } else {
+        said["summary"] = format!("Summary {HOSTILE}").into();
+    }
+    said.to_string()
+}
+
+fn council(gate: &Gate) -> Upstream {
+    let gate = gate.clone();
+    Upstream::start(Options::default().text(move |seen| {
+        gate.pass();
+        hostile(seen)
+    }))
+}
+
+#[test]
+fn the_page_from_start_to_plan_in_a_real_browser() {
+    let packages = peers().join("browser");
+    let found =
+        packages.join("node_modules/puppeteer-core").is_dir() && on_path("chromium").is_some();
+    let Some(()) = unless_missing(found.then_some(()), "Chromium and puppeteer-core") else {
+        return;
+    };
+    let gate = Gate::default();
+    let upstream = council(&gate);
+    let home = Home::with(&upstream);
+    let served = Served::start(&home);
+    let mut plan = home.spawn(&[
+        "plan",
+        "--task",
+        "Move the <b>shop</b>",
+        "--planners",
+        PLANNERS,
+        "--judge",
+        JUDGE,
+        "--seed",
+        "7",
+    ]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/browser/council.mjs");
+    let picture = home.path().join("council.png");
+    let mut drive = home.foreign(Path::new("node"));
+    drive.arg(script).arg(&packages).arg(format!("{}/ui/?token={}", served.url, served.token));
+    drive.arg(&picture).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut browser = drive.spawn().unwrap();
+    let mut lines = BufReader::new(browser.stdout.take().unwrap()).lines();
+    let mut next = |wanted: &str| {
+        let line = lines.next().map(Result::unwrap);
+        if line.is_none() {
+            // Nobody waits for a planner that waits for us.
+            gate.open();
+        }
+        assert_eq!(line.as_deref(), Some(wanted));
+    };
+    next("planning");
+    let address = served.url.strip_prefix("http://").unwrap().to_string();
+    served.stop();
+    next("offline");
+    gate.open();
+    assert!(plan.wait().unwrap().success());
+    let served = Served::start_at(&home, &address);
+    let last = lines.map(Result::unwrap).last();
+    Done::of(browser.wait_with_output().unwrap()).ends(0);
+    assert_eq!(last.as_deref(), Some("ok"));
+    if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
+        for name in ["council.png", "council-dark.png"] {
+            std::fs::copy(home.path().join(name), Path::new(&folder).join(name)).unwrap();
+        }
+    }
+    served.stop();
+    home.is_left();
+}
+
+#[test]
+fn plan_ui_serves_its_own_page_while_it_runs() {
+    let gate = Gate::default();
+    let upstream = council(&gate);
+    let home = Home::with(&upstream);
+    let args = ["plan", "--task", "Move it", "--ui", "--planners", PLANNERS, "--judge", JUDGE];
+    let mut plan = home.spawn(&args);
+    let mut lines = BufReader::new(plan.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let page = lines.find_map(|line| Some(line.split_once("The page: ")?.1.to_string())).unwrap();
+    let (base, token) = page.split_once("/ui/?token=").unwrap();
+    let address = base.strip_prefix("http://").unwrap();
+    let state = loop {
+        let (code, body) = fetch(address, token);
+        assert_eq!(code, 200, "{body}");
+        let state: Value = serde_json::from_str(&body).unwrap();
+        let planners = state["planners"].as_array().unwrap();
+        if planners.len() == 3 && planners.iter().all(|it| it["status"] == "running") {
+            break state;
+        }
+    };
+    assert_eq!(state["phase"], "planning");
+    assert_eq!(state["task_brief"], "Move it");
+    assert_eq!(fetch(address, "wrong").0, 401);
+    gate.open();
+    lines.for_each(drop);
+    assert!(plan.wait().unwrap().success());
+    home.is_left();
+}
+
+fn fetch(address: &str, token: &str) -> (u16, String) {
+    let mut socket = TcpStream::connect(address).unwrap();
+    let head = format!("host: {address}\r\nconnection: close");
+    write!(socket, "GET /ui/state?token={token} HTTP/1.1\r\n{head}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_string())
+}

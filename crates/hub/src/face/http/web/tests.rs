@@ -1,0 +1,184 @@
+//! The application through a real socket: who gets in, what the browser may do with what it gets, and
+//! that a watcher who was cut off misses nothing.
+
+use super::super::Limits;
+use super::super::tests::kit::{Face, Line, TOKEN};
+use althing_assembly::Event;
+use serde_json::{Value, from_value, json};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+/// Nothing here takes so long; a test that waits longer has failed.
+const FOR_EVER: Duration = Duration::from_secs(30);
+
+/// A run of two planners and a judge, up to `events` of its log.
+async fn run(face: &Face, name: &str, events: usize) {
+    let seats = json!([{ "model": "a:x", "name": "Ada" }, { "model": "b:y", "name": "Bob" },
+        { "model": "c:z", "name": "Cyd" }]);
+    let opening = json!({ "type": "run_started", "method": "council", "question": "Build it",
+        "seats": seats, "turns": 0, "synthesizers": [], "synthesizer_mode": "first" });
+    let phase = |n: u32| {
+        json!({ "type": "phase_started", "phase": n, "total": 3, "name": "x",
+        "participants": [] })
+    };
+    let plan = json!({ "type": "plan_settled", "plan": {}, "markdown": "# The plan\n" });
+    let totals = json!({ "calls": 1, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.5,
+        "uncounted": 0, "unpriced": 0 });
+    let end = json!({ "type": "run_ended", "ending": "completed", "totals": totals });
+    let all = [opening, phase(1), phase(2), phase(3), plan, end];
+    let event = |(seq, what): (usize, &Value)| {
+        let mut what = what.clone();
+        (what["seq"], what["run"], what["at_ms"]) = (json!(seq), json!(name), json!(seq));
+        from_value::<Event>(what).unwrap()
+    };
+    let written = face.service.store.events(name).await.map_or(0, |events| events.len());
+    let new = all.iter().enumerate().take(events).skip(written).map(event).collect();
+    face.service.store.append(new).await.unwrap();
+}
+
+async fn raw(face: &Face, path: &str, headers: &[&str]) -> (u16, String, String) {
+    let mut line = face.connect().await;
+    let host = format!("host: {}", face.address);
+    let has_host = headers.iter().any(|header| header.starts_with("host:"));
+    let own: &[&str] = if has_host { &[] } else { &[&host] };
+    let head = [own, headers].concat().join("\r\n");
+    line.send(&format!("GET {path} HTTP/1.1\r\n{head}\r\n\r\n")).await;
+    let answer = line.answer().await;
+    (answer.status, answer.head.to_ascii_lowercase(), answer.body)
+}
+
+#[tokio::test]
+async fn the_token_on_every_path_in_every_place() {
+    let face = Face::start(Limits::default()).await;
+    let (query, bearer) = (format!("?token={TOKEN}"), format!("authorization: Bearer {TOKEN}"));
+    let (own, key) = (format!("x-ui-token: {TOKEN}"), format!("x-api-key: {TOKEN}"));
+    let paths = super::pages::ALL.iter().map(|page| page.path);
+    for path in paths.chain(["/ui/state"]) {
+        for header in [&bearer, &own, &key] {
+            assert_eq!(raw(&face, path, &[header]).await.0, 200, "{path} {header}");
+        }
+        assert_eq!(raw(&face, &format!("{path}{query}"), &[]).await.0, 200, "{path}");
+        for headers in [&[][..], &["x-ui-token: wrong"], &["cookie: althing_ui=1"]] {
+            let (status, head, body) = raw(&face, path, headers).await;
+            assert_eq!(status, 401, "{path} {headers:?}");
+            assert!(head.contains("content-security-policy") && !body.contains(TOKEN));
+        }
+        let foreign = ["host: evil.example:80", "origin: https://evil.example"];
+        for header in foreign {
+            assert_eq!(raw(&face, path, &[header, &bearer]).await.0, 403, "{path} {header}");
+        }
+    }
+    assert_eq!(raw(&face, "/ui/events", &[]).await.0, 401);
+    assert_eq!(raw(&face, "/ui/none", &[&bearer]).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_browser_trades_the_token_for_a_cookie_that_only_our_pages_can_use() {
+    let face = Face::start(Limits::default()).await;
+    let page = "accept: text/html";
+    let path = format!("/ui/?run_id=x&token={TOKEN}");
+    let (status, head, _) = raw(&face, &path, &[page]).await;
+    assert_eq!(status, 303, "{head}");
+    assert!(head.contains("location: /ui/?run_id=x\r\n"), "{head}");
+    assert!(head.contains("; path=/ui; httponly; samesite=strict"), "{head}");
+    assert!(!head.contains(TOKEN), "the cookie is not the token: {head}");
+    let mut line = face.connect().await;
+    let host = face.address;
+    let close = "connection: close";
+    line.send(&format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{page}\r\n{close}\r\n\r\n")).await;
+    let sent = line.rest().await;
+    let at = sent.find("althing_ui_").unwrap();
+    let cookie = format!("cookie: a=b; {}", sent[at..].split(';').next().unwrap());
+    let port = face.address.port();
+    let (own, other) = (format!("origin: http://127.0.0.1:{port}"), "origin: http://127.0.0.1:1");
+    for (headers, want) in [
+        (vec![cookie.as_str()], 200),
+        (vec![&cookie, "sec-fetch-site: same-origin"], 200),
+        (vec![&cookie, "sec-fetch-site: none"], 200),
+        (vec![&cookie, &own], 200),
+        (vec![&cookie, other], 401),
+        (vec![&cookie, "sec-fetch-site: same-site"], 401),
+        (vec![&cookie, "sec-fetch-site: cross-site"], 401),
+    ] {
+        assert_eq!(raw(&face, "/ui/state", &headers).await.0, want, "{headers:?}");
+    }
+    assert_eq!(raw(&face, "/v1/models", &[&cookie]).await.0, 401, "it opens nothing else");
+}
+
+#[tokio::test]
+async fn the_newest_run_or_the_one_that_is_named() {
+    let face = Face::start(Limits::default()).await;
+    let state = async |query: &str| face.ask("GET", &format!("/ui/state{query}"), "").await;
+    assert_eq!(state("").await.json()["phase"], "idle");
+    run(&face, "20260101-aaaa", 6).await;
+    run(&face, "20260101-bbbb", 2).await;
+    let newest = state("").await.json();
+    assert_eq!((&newest["run_id"], &newest["sequence"]), (&json!("20260101-bbbb"), &json!(1)));
+    // Nobody holds it.
+    assert!(newest["errors"][0].as_str().unwrap().contains("althing resume"), "{newest}");
+    let named = state("?run_id=20260101-aaaa").await.json();
+    assert_eq!(
+        (&named["phase"], &named["final_plan"]),
+        (&json!("complete"), &json!("# The plan\n"))
+    );
+    assert_eq!(state("?run_id=none").await.status, 404);
+    let plan = face.ask("GET", "/ui/plan.md?run_id=20260101-aaaa", "").await;
+    assert!(plan.head.to_ascii_lowercase().contains("attachment"), "{}", plan.head);
+    assert_eq!(plan.body, "# The plan\n");
+    assert_eq!(face.ask("GET", "/ui/plan.md", "").await.status, 404);
+}
+
+/// Reads a stream until `end` stands in it.
+async fn until(line: &mut Line, end: &str) -> String {
+    let mut text = String::new();
+    while !text.contains(end) {
+        let mut piece = [0; 4096];
+        let read = timeout(FOR_EVER, line.socket.read(&mut piece)).await.unwrap().unwrap();
+        assert!(read > 0, "it ended: {text}");
+        text += std::str::from_utf8(&piece[..read]).unwrap();
+    }
+    text
+}
+
+/// The messages of a stream, each with its type and its id.
+fn messages(text: &str) -> Vec<(String, Value)> {
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let all = data.map(|data| serde_json::from_str::<Value>(data).unwrap());
+    all.map(|it| (it["type"].as_str().unwrap().to_string(), it["payload"].clone())).collect()
+}
+
+#[tokio::test]
+async fn a_watcher_who_was_cut_off_misses_nothing() {
+    let face = Face::start(Limits::default()).await;
+    run(&face, "r1", 2).await;
+    let mut line = face.connect().await;
+    line.send(&face.request("GET", "/ui/events", "", "")).await;
+    let text = until(&mut line, "id: r1:1").await;
+    assert!(text.contains("text/event-stream") && text.contains("retry: 1000"), "{text}");
+    drop(line);
+    run(&face, "r1", 6).await;
+    for (path, header) in
+        [("/ui/events", "last-event-id: r1:1\r\n"), ("/ui/events?after=r1%3A1", "")]
+    {
+        let mut line = face.connect().await;
+        line.send(&face.request("GET", path, header, "")).await;
+        let text = until(&mut line, "id: r1:5").await;
+        let all = messages(&text);
+        assert!(
+            all.iter()
+                .all(|(_, payload)| payload["run_id"] == "r1" && payload["timestamp"].is_string())
+        );
+        let plan = all.iter().find(|(kind, _)| kind == "final_plan").unwrap();
+        assert_eq!(plan.1["final_plan"], "# The plan\n");
+        let phase = all.iter().rfind(|(kind, _)| kind == "phase_change").unwrap();
+        assert_eq!(phase.1["phase"], "complete");
+    }
+    // Another run begins: who watches the newest is told of it.
+    let mut line = face.connect().await;
+    line.send(&face.request("GET", "/ui/events?after=r1:5", "", "")).await;
+    until(&mut line, "retry: 1000").await;
+    run(&face, "r2", 1).await;
+    let text = until(&mut line, "id: r2:0").await;
+    assert_eq!(messages(&text).last().unwrap().1["phase"], "starting");
+}

@@ -1,0 +1,199 @@
+//! A run followed through the store, whoever holds it: this process, another one, or nobody any more.
+//! A watcher is a cursor into the log, so one that returns misses nothing and a slow one costs
+//! nothing.
+
+use super::state::{Change, State};
+use crate::store::{RunRow, Standing, Store};
+use althing_assembly::council;
+use althing_stdx::{Fault, Kind, Result};
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
+
+/// Watchers at once; one more is told to come later.
+const WATCHERS_MAX: usize = 64;
+/// How often the log is looked at. What comes in between is one message for each part.
+const LOOK: Duration = Duration::from_millis(100);
+/// Events read at once; the rest come with the next look, which follows without a pause.
+const EVENTS_MAX: u32 = 2000;
+/// After so much silence a comment shows that both sides are still there.
+const PING: Duration = Duration::from_secs(15);
+/// What a page waits before it comes back.
+const RETRY_MS: u64 = 1000;
+
+/// Which run is watched: one by name, or always the newest.
+pub(super) type Wanted = Option<String>;
+
+/// Counts the watchers.
+#[derive(Clone)]
+pub(crate) struct Watchers(Arc<Semaphore>);
+
+impl Default for Watchers {
+    fn default() -> Watchers {
+        Watchers(Arc::new(Semaphore::new(WATCHERS_MAX)))
+    }
+}
+
+/// How a run stands now; the empty state where there is none.
+pub(super) async fn state(store: &Store, wanted: &Wanted) -> Result<State> {
+    let mut state = State::default();
+    if let Some(row) = find(store, wanted).await? {
+        catch_up(store, &row, &mut state).await?;
+    }
+    Ok(state)
+}
+
+async fn find(store: &Store, wanted: &Wanted) -> Result<Option<RunRow>> {
+    let row = match wanted {
+        None => return store.newest(council::METHOD.name).await,
+        Some(run) => store.run(run).await?,
+    };
+    match row.method == council::METHOD.name {
+        true => Ok(Some(row)),
+        false => {
+            let text = format!("run_id: {} is a discussion, not a council", row.id);
+            Err(Fault::new(Kind::NotFound, text))
+        }
+    }
+}
+
+/// Takes in what the log has beyond the state, and says what is different.
+async fn catch_up(store: &Store, row: &RunRow, state: &mut State) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    loop {
+        let next = (state.sequence_of(&row.id) + 1) as u64;
+        let events = store.events_from(&row.id, next, EVENTS_MAX).await?;
+        for event in &events {
+            note(&mut changes, state.take(event));
+        }
+        if (events.len() as u32) < EVENTS_MAX {
+            break;
+        }
+    }
+    if row.standing == Standing::Stopped && state.stopped() {
+        note(&mut changes, vec![Change::Phase]);
+    }
+    Ok(changes)
+}
+
+/// Later changes of the same part take the place of earlier ones: the state has the last of them.
+fn note(changes: &mut Vec<Change>, new: Vec<Change>) {
+    changes.retain(|change| !new.contains(change));
+    changes.extend(new);
+}
+
+/// Where a page was when it left: `<run>:<sequence>`, as the ids of the messages are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub run: String,
+    pub sequence: i64,
+}
+
+impl Mark {
+    pub(super) fn read(text: &str) -> Option<Mark> {
+        let (run, sequence) = text.rsplit_once(':')?;
+        Some(Mark { run: run.to_string(), sequence: sequence.parse().ok()? })
+    }
+}
+
+/// Everything that happens from `after` on, as server-sent events.
+pub(super) async fn follow(
+    store: Store,
+    wanted: Wanted,
+    after: Option<Mark>,
+    watchers: &Watchers,
+) -> Result<impl Stream<Item = Result<Bytes, Infallible>> + Send + use<>> {
+    let place = watchers.0.clone().try_acquire_owned().map_err(|_| {
+        let text = format!("{WATCHERS_MAX} pages are watching already; close one");
+        Fault::new(Kind::Busy, text)
+    })?;
+    // A name that is wrong is told now, not in the stream.
+    find(&store, &wanted).await?;
+    let watch = Watch {
+        store,
+        wanted,
+        after,
+        state: State::default(),
+        quiet_since: Instant::now(),
+        is_new: true,
+        _place: place,
+    };
+    Ok(stream::unfold(watch, async |mut watch| {
+        let bytes = watch.next().await;
+        Some((Ok(bytes), watch))
+    }))
+}
+
+struct Watch {
+    store: Store,
+    wanted: Wanted,
+    after: Option<Mark>,
+    state: State,
+    quiet_since: Instant,
+    is_new: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Watch {
+    /// Waits for news, or for the time of a sign of life.
+    async fn next(&mut self) -> Bytes {
+        if std::mem::take(&mut self.is_new) {
+            return format!("retry: {RETRY_MS}\n\n").into();
+        }
+        loop {
+            // What cannot be read now may be later; the page has the state it has.
+            let changes = self.look().await.unwrap_or_default();
+            if !changes.is_empty() {
+                self.quiet_since = Instant::now();
+                return self.messages(&changes).into();
+            }
+            if self.quiet_since.elapsed() >= PING {
+                self.quiet_since = Instant::now();
+                return Bytes::from_static(b": ping\n\n");
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    async fn look(&mut self) -> Result<Vec<Change>> {
+        let Some(row) = find(&self.store, &self.wanted).await? else { return Ok(vec![]) };
+        if row.id != self.state.run_id {
+            self.state = State::default();
+            self.pass_over(&row).await?;
+        }
+        catch_up(&self.store, &row, &mut self.state).await
+    }
+
+    /// What a returning page knows already is taken in without a word.
+    async fn pass_over(&mut self, row: &RunRow) -> Result<()> {
+        let Some(mark) = self.after.take_if(|mark| mark.run == row.id) else { return Ok(()) };
+        while self.state.sequence_of(&row.id) < mark.sequence {
+            let next = (self.state.sequence_of(&row.id) + 1) as u64;
+            let known = (mark.sequence + 1) as u64 - next;
+            let most = (EVENTS_MAX as u64).min(known) as u32;
+            let events = self.store.events_from(&row.id, next, most).await?;
+            if events.is_empty() {
+                break;
+            }
+            events.iter().for_each(|event| drop(self.state.take(event)));
+        }
+        Ok(())
+    }
+
+    /// Only the last has an id: a page that was cut off among them gets all of them again.
+    fn messages(&self, changes: &[Change]) -> String {
+        let mut out = String::new();
+        for (at, change) in changes.iter().enumerate() {
+            if at + 1 == changes.len() {
+                let _ = writeln!(out, "id: {}:{}", self.state.run_id, self.state.sequence);
+            }
+            let _ = write!(out, "data: {}\n\n", self.state.message(*change));
+        }
+        out
+    }
+}

@@ -1,0 +1,69 @@
+// A council's page: node council.mjs PACKAGES ADDRESS SCREENSHOT. The run behind it is held by the test, with
+// plans that try to be more than text.
+import { check, text, watched, withBrowser } from "./browser.mjs";
+
+const [address, screenshot] = process.argv.slice(3);
+
+const at = (page, phase) => page.waitForFunction(
+  (phase) => document.querySelector("[aria-current=step]")?.textContent.includes(phase), {}, phase);
+
+await withBrowser(async (browser) => {
+  const { page, wrong } = await watched(browser);
+  await page.setViewport({ width: 1200, height: 1000 });
+  await page.goto(address, { waitUntil: "domcontentloaded" });
+  check(!page.url().includes("token"), "the token stays in the address");
+  await page.waitForFunction(() => document.getElementById("connection").textContent === "live");
+  await at(page, "planning");
+  console.log("planning");
+
+  // The service goes away while the run goes on; when it is back the page comes back by itself.
+  await page.waitForFunction(() => document.getElementById("connection").textContent.includes("lost"));
+  console.log("offline");
+
+  await at(page, "complete");
+  await page.waitForFunction(() => !document.getElementById("settled").hidden);
+  // What came by events is what the state says.
+  const state = await page.evaluate(async () => (await fetch("/ui/state")).json());
+  check(await text(page, "#plan") === state.final_plan, "the plan is not the state's");
+  for (const planner of state.planners) {
+    const card = await text(page, `.card[aria-label=${JSON.stringify(planner.id)}]`);
+    check(card.includes(planner.status) && card.includes(planner.summary), `the card of ${planner.id}: ${card}`);
+  }
+  check((await page.$$("#scores tr")).length === state.scores.length, "not every score is shown");
+
+  // Text that looks like markup is text.
+  const plan = await text(page, "#plan");
+  for (const part of ["<script>", "<img src=x onerror=", "\\u{202e}", "\\u{7}"]) {
+    check(plan.includes(part), `${part} is not shown as text`);
+  }
+  const found = await page.evaluate(() => ({
+    scripts: document.querySelectorAll("script").length,
+    images: document.querySelectorAll("img").length,
+    ran: window.ran,
+  }));
+  check(found.scripts === 1 && found.images === 0 && found.ran === undefined, JSON.stringify(found));
+
+  // Everything can be reached by keyboard, and what has the focus can be seen.
+  const reached = [];
+  await page.evaluate(() => document.activeElement?.blur());
+  for (let press = 0; press < 6; press++) {
+    await page.keyboard.press("Tab");
+    reached.push(await page.evaluate(() => document.activeElement.id || document.activeElement.className
+      || document.activeElement.textContent));
+  }
+  for (const wanted of ["skip", "brand", "copy", "download", "plan"]) {
+    check(reached.includes(wanted), `${wanted} is not reached by Tab: ${reached}`);
+  }
+  await page.screenshot({ path: screenshot, fullPage: true });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+  const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  check(ground === "rgb(20, 24, 26)", `no dark ground: ${ground}`);
+  await page.screenshot({ path: screenshot.replace(".png", "-dark.png"), fullPage: true });
+
+  // A browser without the cookie stays outside.
+  const stranger = await browser.createBrowserContext();
+  const outside = await (await stranger.newPage()).goto(new URL("/ui/", address).href.split("?")[0]);
+  check(outside.status() === 401, `without the token: ${outside.status()}`);
+  check(wrong.length === 0, wrong.join("\n"));
+  console.log("ok");
+});
