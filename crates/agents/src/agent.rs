@@ -74,7 +74,8 @@ pub struct Options {
     pub limits: Limits,
     /// Where the living processes are noted, so that `sweep` finds them after a crash.
     pub ledger: PathBuf,
-    /// A folder for `stdout.txt` and `stderr.txt`, if they shall be kept.
+    /// A folder for `stdout.txt` and `stderr.txt`, if they shall be kept: each start has a
+    /// numbered folder of its own below it.
     pub raw: Option<PathBuf>,
 }
 

@@ -19,6 +19,7 @@ pub use agent::{Adapter, Agent, Limits, Options};
 pub use custom::{Custom, PromptMode};
 pub use invocation::{GUARD, guard};
 pub use probe::Installed;
+pub use process::group::settle;
 pub use process::ledger::sweep;
 pub use reader::Format;
 pub use row::{ROWS, Row};

@@ -1,7 +1,7 @@
 //! The one place where agents are processes: started in a group of their own, fed, listened to,
 //! and ended with everything they started.
 
-mod group;
+pub(crate) mod group;
 pub(crate) mod ledger;
 mod pipe;
 mod program;
@@ -65,7 +65,8 @@ impl Running {
         workspace: Workspace,
         options: &Options,
     ) -> Result<Running> {
-        let raw = options.raw.as_deref();
+        let raw = raw::start(options.raw.as_deref())?;
+        let raw = raw.as_deref();
         let (out, err) = (Raw::open(raw, "stdout.txt")?, Raw::open(raw, "stderr.txt")?);
         let entry = Entry::open(&options.ledger, workspace.temporary())?;
         let mut command = command(&invocation, &workspace, &entry)?;

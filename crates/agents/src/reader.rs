@@ -216,7 +216,8 @@ impl Said {
                     false => Fault::new(kind, format!("{}: {words}", trouble.message)),
                 }
             }
-            (None, None) => Fault::new(Kind::Upstream, "it ended without an answer"),
+            // To the one who asked, silence and a refusal are the same.
+            (None, None) => Fault::new(Kind::Refused, "it ended without an answer"),
         }
     }
 

@@ -7,6 +7,7 @@ mod ipc;
 mod terminal;
 mod watch;
 
+use althing_hub::agents;
 use althing_stdx::{Fault, Kind};
 use args::Cli;
 use clap::Parser;
@@ -26,7 +27,11 @@ fn main() -> ExitCode {
     .enable_all()
     .build();
     let done = match runtime {
-        Ok(runtime) => runtime.block_on(command::run(cli.command)),
+        Ok(runtime) => runtime.block_on(async {
+            let done = command::run(cli.command).await;
+            agents::settle().await;
+            done
+        }),
         Err(e) => Err(Fault::internal(format!("no runtime: {e}")).into()),
     };
     match done {

@@ -3,7 +3,7 @@
 use crate::book::Means;
 use crate::config::{AgentConfig, Config, Source, agents_on_path};
 use althing_agents::{Adapter, Agent, Limits, Options};
-use althing_stdx::{Fault, Kind, Result};
+use althing_stdx::Result;
 use futures_util::future::join_all;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,32 +23,55 @@ fn ledger(data_dir: &Path) -> PathBuf {
     data_dir.join("agents")
 }
 
-/// The agent that `id` means.
-pub(crate) fn open(means: &Means, config: &Config, id: &str) -> Result<Agent> {
-    let unknown = || Fault::new(Kind::UnknownModel, format!("no agent is called '{id}'"));
-    Ok(agent(means, config, config.agent(id).ok_or_else(unknown)?))
+/// An agent that was called to a table, and what it has there.
+#[derive(Debug, Clone)]
+pub struct Seated {
+    pub config: AgentConfig,
+    pub place: Place,
 }
 
-/// `wanted`, with nothing but words: it works without tools in an empty folder.
-fn agent(means: &Means, config: &Config, wanted: AgentConfig) -> Agent {
+/// What an agent has. By itself nothing but words: it works without tools in an empty folder.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// An absolute folder it may read.
+    pub repo: Option<PathBuf>,
+    /// Where what it writes is kept.
+    pub raw: Option<PathBuf>,
+    /// Its time from start to end, where that is not the configuration's.
+    pub total: Option<Duration>,
+}
+
+/// Refuses to go on inside an agent: a council never starts a council.
+pub(crate) fn guard(means: &Means) -> Result<()> {
+    althing_agents::guard(&means.world.env)
+}
+
+/// Waits until nothing is left of the agents that were ended; for the end of a program.
+pub async fn settle() {
+    althing_agents::settle().await;
+}
+
+/// The agent that sits there.
+pub(crate) fn open(means: &Means, config: &Config, seated: &Seated) -> Agent {
+    let Seated { config: wanted, place } = seated.clone();
     let options = Options {
         model: wanted.model,
         effort: wanted.effort,
         program: wanted.program,
         arguments: wanted.arguments,
-        repo: None,
+        repo: place.repo,
         config: wanted.config_dir,
         environment: means.world.env.clone(),
         variables: wanted.variables,
-        limits: limits(config),
+        limits: limits(config, place.total),
         ledger: ledger(&means.data_dir),
-        raw: None,
+        raw: place.raw,
     };
     Agent::new(wanted.adapter, options)
 }
 
-fn limits(config: &Config) -> Limits {
-    let total = Duration::from_secs(*config.turn_seconds_max);
+fn limits(config: &Config, total: Option<Duration>) -> Limits {
+    let total = total.unwrap_or(Duration::from_secs(*config.turn_seconds_max));
     let is_default = config.model_timeout_seconds.source == Source::Default;
     let idle = Duration::from_secs(*config.model_timeout_seconds);
     Limits { idle: if is_default { SILENCE.min(total) } else { idle }, total }
@@ -65,7 +88,8 @@ pub async fn installed(means: &Means, config: &Config) -> Vec<(String, Result<In
     let more = config.agents.iter().filter(|it| !is_found(it)).cloned();
     let probes = found.chain(more).map(|wanted| async move {
         let name = wanted.name.clone();
-        (name, agent(means, config, wanted).probe().await)
+        let seated = Seated { config: wanted, place: Place::default() };
+        (name, open(means, config, &seated).probe().await)
     });
     join_all(probes).await
 }

@@ -4,18 +4,21 @@
 mod agents;
 mod context;
 mod folder;
+mod programs;
 #[cfg(test)]
 mod tests;
 
-use crate::lineup::{self, Lineup};
+use crate::book::Library;
+use crate::lineup::{self, Lineup, Sitting};
 use crate::log::{RunLog, now_ms};
 use crate::runs::{Run, Runs, seat_info};
 use crate::store::new_run_id;
 use althing_assembly::council::task::{self, Task};
 use althing_assembly::council::{METHOD, PLANNERS_MAX, Terms};
-use althing_assembly::event::{Opening, Quoted};
+use althing_assembly::event::{Opening, Quoted, SeatInfo};
 use althing_assembly::past::Past;
 use althing_stdx::{Fault, Result};
+pub use folder::folder_of;
 pub(crate) use folder::keep;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -27,8 +30,6 @@ pub const ATTEMPT: Duration = Duration::from_secs(300);
 pub const BUDGET: Duration = Duration::from_secs(1800);
 /// Seeds that nobody chose: every program can read these numbers.
 const SEED_MAX: u64 = 1 << 53;
-/// Where the folders of councils lie, below the data folder.
-const FOLDERS: &str = "councils";
 
 /// A plan that somebody wants. What is none or empty is as the task says, else as usual.
 #[derive(Debug, Default)]
@@ -64,26 +65,24 @@ pub fn check(task: &Value) -> Result<Task> {
     })
 }
 
-/// The folder of a run below `data`; a run's name is our own, letters and digits only.
-pub fn folder_of(data: &Path, run: &str) -> PathBuf {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    data.join(FOLDERS).join(run.chars().map(safe).collect::<String>())
-}
-
 impl Runs {
     /// Begins a council. Everything is checked before the first event is written.
     pub async fn plan(&self, wanted: Wanted) -> Result<Begun> {
-        let task = check(&wanted.task)?;
+        crate::agents::guard(self.library.means())?;
+        let mut task = check(&wanted.task)?;
         let seating = agents::seat(&wanted, &task, &self.library).await?;
-        let (files, left_out) = read_files(&wanted, &task).await?;
-        let lineup = seating.lineup;
+        let root = root(&wanted, &task)?;
+        let recorded = recorded(&wanted, root.as_deref());
+        task.repo_context.root = root.as_ref().map(|root| root.display().to_string());
+        let (files, left_out) = read_files(root, &task).await?;
+        let mut lineup = seating.lineup;
         let demo = lineup.seats.iter().any(|seat| seat.demo);
         let config = self.library.book().config.clone();
         let preferences = &task.preferences;
         let seed = wanted.seed.or(preferences.random_seed).map(|seed| seed as u64);
         let budget = preferences.time_budget_sec.map_or(BUDGET, Duration::from_secs);
         let mut terms = Terms {
-            task: wanted.task,
+            task: recorded,
             seed: seed.unwrap_or_else(|| fastrand::u64(..SEED_MAX)),
             attempt_ms: millis(wanted.attempt.unwrap_or(ATTEMPT).min(budget)),
             budget_ms: millis(budget),
@@ -100,18 +99,57 @@ impl Runs {
         let language = language.as_deref().map(crate::config::language).transpose();
         let language = language
             .map_err(|problem| Fault::invalid(format!("preferences.language: {problem}")))?;
+        let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
+        programs::place(&mut lineup.seats, &terms, &config.data_dir, &id);
         let mut opening = opening(&task, terms, files, &lineup);
         opening.language = language.or_else(|| config.language.value.clone());
         opening.max_cost_usd = Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd));
         let offer = self.offer(&lineup.seats).await;
         opening.offered = offer.names();
         let seats = self.seats(&lineup.seats, &offer)?;
-        let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         let lease = self.library.store().lease(&id).await?;
         let log = RunLog::start(self.library.store().clone(), lease);
         let run = self.spawn(opening, &METHOD, seats, log, Past::none()).noting(&offer);
         Ok(Begun { run, notes: seating.notes, demo })
     }
+}
+
+/// Who sits in a council that goes on, with what they had.
+pub(crate) fn sit_again(
+    seats: &[SeatInfo],
+    terms: &Terms,
+    library: &Library,
+    run: &str,
+) -> Result<Vec<Sitting>> {
+    crate::agents::guard(library.means())?;
+    let book = library.book();
+    let mut seats = agents::sit_again(seats, &check(&terms.task)?, &book)?;
+    programs::place(&mut seats, terms, &book.config.data_dir, run);
+    Ok(seats)
+}
+
+/// The task as it is held: who was named beside it sits instead of whom it names, and its
+/// repository is the one that is read, so that the log alone tells how to go on.
+fn recorded(wanted: &Wanted, root: Option<&Path>) -> Value {
+    let mut task = wanted.task.clone();
+    if let Some(agents) = task.get_mut("agents").and_then(Value::as_object_mut) {
+        if !wanted.planners.is_empty() {
+            agents.remove("planners");
+        }
+        if wanted.judge.is_some() {
+            agents.remove("judge");
+        }
+    }
+    if let Some(root) = root {
+        task["repo_context"]["root"] = root.display().to_string().into();
+    }
+    task
+}
+
+/// The folder of the repository, if there is one.
+fn root(wanted: &Wanted, task: &Task) -> Result<Option<PathBuf>> {
+    let given = task.repo_context.root.as_ref().map(PathBuf::from);
+    wanted.repo.clone().or(given).map(|root| context::root_of(&root)).transpose()
 }
 
 fn millis(time: Duration) -> u64 {
@@ -144,9 +182,8 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
     }
 }
 
-async fn read_files(wanted: &Wanted, task: &Task) -> Result<(Vec<Quoted>, Vec<String>)> {
-    let given = task.repo_context.root.as_ref().map(PathBuf::from);
-    let (root, paths) = (wanted.repo.clone().or(given), task.repo_context.paths.clone());
+async fn read_files(root: Option<PathBuf>, task: &Task) -> Result<(Vec<Quoted>, Vec<String>)> {
+    let paths = task.repo_context.paths.clone();
     match root {
         None if paths.is_empty() => Ok((vec![], vec![])),
         None => Err(Fault::invalid("repo_context.root: paths are given and no root for them")),

@@ -9,7 +9,9 @@ mod tests;
 pub use choose::{HOW_TO_ADD, choose, choose_for};
 pub use estimate::{Estimate, estimate};
 
+use crate::agents::{Place, Seated};
 use crate::book::Book;
+use crate::config::AgentConfig;
 use crate::discover::{Found, display_of};
 use althing_assembly::demo;
 use althing_assembly::event::SeatInfo;
@@ -33,6 +35,8 @@ pub struct Sitting {
     pub id: String,
     /// Who is asked, in order; empty: a demo voice or an agent.
     pub targets: Vec<Target>,
+    /// The agent that speaks, where one does.
+    pub agent: Option<Arc<Seated>>,
     /// Unique at the table.
     pub name: String,
     /// A standing instruction.
@@ -55,6 +59,7 @@ impl Sitting {
         Sitting {
             id: format!("{}:{model}", endpoint.id),
             targets: vec![Target { endpoint: endpoint.clone(), model: model.into() }],
+            agent: None,
             name: effort.map_or(name.clone(), |effort| format!("{name} ({effort})")),
             stance: None,
             demo: false,
@@ -72,6 +77,7 @@ impl Sitting {
             demo: false,
             price: price.reduce(highest).flatten(),
             targets,
+            agent: None,
         }
     }
 
@@ -80,11 +86,12 @@ impl Sitting {
         !self.targets.is_empty() && self.targets.iter().all(|it| it.endpoint.provider.local)
     }
 
-    /// The agent that `id` means. What it costs is between it and its provider.
-    fn agent(id: &str) -> Sitting {
+    /// `config`, called `id`. What it costs is between it and its provider.
+    pub(crate) fn agent(id: &str, config: AgentConfig) -> Sitting {
         Sitting {
             id: id.into(),
             targets: vec![],
+            agent: Some(Arc::new(Seated { config, place: Place::default() })),
             name: id.into(),
             stance: None,
             demo: false,
@@ -97,6 +104,7 @@ impl Sitting {
         Sitting {
             id: format!("{}{name}", demo::PREFIX),
             targets: vec![],
+            agent: None,
             name: demo::display(name),
             stance: None,
             demo: true,

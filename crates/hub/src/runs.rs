@@ -175,10 +175,14 @@ impl Runs {
             max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);
         let method = methods::method(&opening.method)?;
         self.library.refresh().await?;
-        let book = self.library.book();
-        let sittings: Result<Vec<Sitting>> =
-            opening.seats.iter().map(|seat| crate::lineup::sit_again(seat, &book)).collect();
-        let sittings = sittings?;
+        let sittings: Vec<Sitting> = match &opening.council {
+            Some(terms) => council::sit_again(&opening.seats, terms, &self.library, &id)?,
+            None => {
+                let book = self.library.book();
+                let again = |seat| crate::lineup::sit_again(seat, &book);
+                opening.seats.iter().map(again).collect::<Result<_>>()?
+            }
+        };
         let offer = match opening.offered.is_empty() {
             true => Arc::default(),
             false => self.offer(&sittings).await,

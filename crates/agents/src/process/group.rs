@@ -9,9 +9,43 @@ use rustix::process::{
 };
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use tokio::sync::oneshot;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+/// How long the end of agents that were ended is waited for; what is left then is swept by the
+/// next program.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
+
+/// How many groups are not wholly gone.
+static LIVING: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
+
+/// Waits until nothing is left of any agent of this process: no process, note or folder. For the
+/// end of a program that has dropped all its agents.
+pub async fn settle() {
+    let mut living = LIVING.subscribe();
+    // Neither a late end nor a sender that cannot go away is anything to be told.
+    let _ = timeout(SETTLE_MAX, living.wait_for(|count| *count == 0)).await;
+}
+
+/// A group that is counted.
+struct Living;
+
+impl Living {
+    fn new() -> Living {
+        LIVING.send_modify(|count| *count += 1);
+        Living
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        LIVING.send_modify(|count| *count -= 1);
+    }
+}
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +97,13 @@ impl Group {
         let (stdout, stderr) = pipes.ok_or(io::ErrorKind::InvalidInput)?;
         let noted = entry.started(child.id());
         let (tell, exit) = oneshot::channel();
+        let living = Living::new();
         let reap = move || {
             // Nobody has to be there any more to hear of it.
             let _ = tell.send(wait(pid));
             end(pid, child, &released);
             entry.end_strays();
-            drop(workspace);
+            drop((entry, workspace, living));
         };
         thread::Builder::new().name("agent".into()).spawn(reap)?;
         noted?;

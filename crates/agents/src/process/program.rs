@@ -3,7 +3,7 @@
 use althing_stdx::{Fault, Kind, Result};
 use std::env::split_paths;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 /// Folders of `PATH` that are looked into.
 const PATH_FOLDERS_MAX: usize = 200;
@@ -12,8 +12,9 @@ const PATH_FOLDERS_MAX: usize = 200;
 pub(crate) fn find(name: &str, path: &str) -> Result<PathBuf> {
     let missing = || Fault::new(Kind::NotFound, "is not installed");
     if name.contains('/') {
-        let file = PathBuf::from(name);
-        return if is_program(&file) { Ok(file) } else { Err(missing()) };
+        // The agent is started in another folder than the one the path was written for.
+        let file = absolute(name).ok().filter(|file| is_program(file));
+        return file.ok_or_else(missing);
     }
     // A relative folder would be whatever folder one happens to stand in.
     let folders = split_paths(path).filter(|it| it.is_absolute()).take(PATH_FOLDERS_MAX);

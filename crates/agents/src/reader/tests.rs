@@ -199,7 +199,7 @@ fn what_cannot_be_read_explains_the_silence() {
     "#]];
     says(Format::Claude, true, &["starting", "Error: Not logged in", "bye"], 1, &expected);
     let expected = expect![[r#"
-        upstream: it ended without an answer
+        refused: it ended without an answer
     "#]];
     says(Format::Codex, true, &["{}", "[]", "7", "\"x\"", "{\"type\":7}"], 0, &expected);
     says(Format::Text, true, &["", "  "], 0, &expected);

@@ -62,7 +62,7 @@ async fn a_child_that_holds_the_pipe_holds_nobody_up() {
 async fn refusals_silence_and_failures_are_told_for_what_they_are() {
     let no = "I'm sorry, but I can't help with that.\n";
     check("refuse", Ok((no, Stop::End))).await;
-    check("empty", Err((Kind::Upstream, "fake: it ended without an answer"))).await;
+    check("empty", Err((Kind::Refused, "fake: it ended without an answer"))).await;
     let broke = "fake: exit status 1: Error: something broke";
     check("fail", Err((Kind::Upstream, broke))).await;
     let login = "fake: exit status 1: Error: Not logged in";
@@ -159,7 +159,7 @@ async fn a_flood_is_kept_in_its_head_and_its_tail() {
             assert!(answer.text.contains(" bytes left out …]\n"));
             assert!(answer.text.ends_with(&format!("{PLAN}\n")));
         }
-        for name in ["raw/stdout.txt", "raw/stderr.txt"] {
+        for name in ["raw/1/stdout.txt", "raw/1/stderr.txt"] {
             assert!(fs::metadata(home.path(name)).unwrap().len() <= 17 << 20, "{behaviour}");
         }
         home.is_left().await;
@@ -171,12 +171,17 @@ async fn raw_output_is_kept_for_the_person_only_and_without_keys() {
     let home = Home::new();
     let mut options = home.options(PATIENT);
     options.raw = Some(home.path("run/raw"));
-    home.ask(home.fake("secret"), options).await.unwrap();
-    let read = |name: &str| fs::read_to_string(home.path("run/raw").join(name)).unwrap();
-    assert_eq!(read("stdout.txt"), format!("{PLAN}\n"));
-    assert_eq!(read("stderr.txt"), "key [secret]\n");
+    for start in ["1", "2"] {
+        home.ask(home.fake("secret"), options.clone()).await.unwrap();
+        let read =
+            |name: &str| fs::read_to_string(home.path("run/raw").join(start).join(name)).unwrap();
+        assert_eq!(read("stdout.txt"), format!("{PLAN}\n"));
+        assert_eq!(read("stderr.txt"), "key [secret]\n");
+    }
     let mode = |name: &str| fs::metadata(home.path(name)).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("run/raw"), mode("run/raw/stderr.txt")), (0o700, 0o600));
+    assert_eq!((mode("run/raw/2"), mode("run/raw/2/stderr.txt")), (0o700, 0o600));
+    althing_agents::settle().await;
+    home.is_left().await;
 }
 
 #[tokio::test]

@@ -45,7 +45,8 @@ pub struct AgentConfig {
 }
 
 impl AgentConfig {
-    fn plain(name: &str, adapter: Adapter) -> AgentConfig {
+    /// Called as its adapter says.
+    pub(crate) fn plain(name: &str, adapter: Adapter) -> AgentConfig {
         AgentConfig {
             name: name.into(),
             adapter,

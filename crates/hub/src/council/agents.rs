@@ -1,11 +1,13 @@
 //! Who plans and who judges: by name, by the task's own list, or chosen from what is found.
 
-use super::Wanted;
+use super::{Wanted, programs};
 use crate::book::{Book, Library};
+use crate::config::Config;
 use crate::discover::{self, Found};
 use crate::lineup::{self, Lineup, Sitting};
 use althing_assembly::council::PLANNERS_MAX;
 use althing_assembly::council::task::{Agent, Task};
+use althing_assembly::event::SeatInfo;
 use althing_stdx::{Fault, Result};
 use std::time::Duration;
 
@@ -13,9 +15,6 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Seats where nobody says who: three planners and a judge.
 const SEATS: usize = 4;
-/// Programs that a task may name as agents.
-const PROGRAMS: &[&str] = &["claude", "codex", "gemini", "opencode", "custom"];
-
 /// Planners and, behind them, the judge.
 pub(super) struct Seating {
     pub lineup: Lineup,
@@ -25,17 +24,19 @@ pub(super) struct Seating {
     pub warnings: Vec<(String, String)>,
 }
 
-/// Somebody asked for, and what to call them at the table.
-struct Called {
-    model: String,
-    name: Option<String>,
+/// Somebody asked for.
+enum Called {
+    /// A model, and what to call it at the table.
+    Model { model: String, name: Option<String> },
+    /// A program of the task's own.
+    Program(Box<Sitting>),
 }
 
 pub(super) async fn seat(wanted: &Wanted, task: &Task, library: &Library) -> Result<Seating> {
-    let planners = planners(wanted, task)?;
-    let judge = judge(wanted, task)?;
     let book = library.book();
-    let names: Vec<String> = planners.iter().chain(&judge).map(|it| it.model.clone()).collect();
+    let planners = planners(&wanted.planners, task, &book.config)?;
+    let judge = judge(wanted.judge.as_deref(), task, &book.config)?;
+    let names: Vec<String> = planners.iter().chain(&judge).filter_map(Called::model).collect();
     let is_all_said = !planners.is_empty() && judge.is_some();
     let found = match is_all_said && !lineup::needs_discovery(&names, &book) {
         true => None,
@@ -71,38 +72,54 @@ fn nobody() -> Fault {
     Fault::invalid("planners: nobody is named and nobody is found")
 }
 
-fn planners(wanted: &Wanted, task: &Task) -> Result<Vec<Called>> {
-    if !wanted.planners.is_empty() {
-        return Ok(wanted.planners.iter().map(|it| called(it)).collect());
-    }
-    let agents = task.agents.planners.iter().enumerate();
-    agents.map(|(at, agent)| voice_of(agent, &format!("agents.planners[{at}]"))).collect()
+/// The seats of a council that stopped, as they sat then. Its task says which were programs of
+/// its own.
+pub(super) fn sit_again(seats: &[SeatInfo], task: &Task, book: &Book) -> Result<Vec<Sitting>> {
+    let mut called = planners(&[], task, &book.config)?;
+    called.truncate(seats.len().saturating_sub(1));
+    let judge = judge(None, task, &book.config)?;
+    let is_judge = |at: usize| at + 1 == seats.len();
+    let again = |(at, seat): (usize, &SeatInfo)| {
+        let called = if is_judge(at) { judge.as_ref() } else { called.get(at) };
+        match called {
+            Some(Called::Program(program)) => {
+                let (name, stance) = (seat.name.clone(), seat.stance.clone());
+                Ok(Sitting { name, stance, ..(**program).clone() })
+            }
+            _ => lineup::sit_again(seat, book),
+        }
+    };
+    seats.iter().enumerate().map(again).collect()
 }
 
-fn judge(wanted: &Wanted, task: &Task) -> Result<Option<Called>> {
-    match (&wanted.judge, &task.agents.judge) {
+fn planners(named: &[String], task: &Task, config: &Config) -> Result<Vec<Called>> {
+    if !named.is_empty() {
+        return Ok(named.iter().map(|it| called(it)).collect());
+    }
+    let agents = task.agents.planners.iter().enumerate();
+    agents.map(|(at, agent)| voice_of(agent, &format!("agents.planners[{at}]"), config)).collect()
+}
+
+fn judge(named: Option<&str>, task: &Task, config: &Config) -> Result<Option<Called>> {
+    match (named, &task.agents.judge) {
         (Some(name), _) => Ok(Some(called(name))),
-        (None, Some(agent)) => voice_of(agent, "agents.judge").map(Some),
+        (None, Some(agent)) => voice_of(agent, "agents.judge", config).map(Some),
         (None, None) => Ok(None),
     }
 }
 
 fn called(model: &str) -> Called {
-    Called { model: model.trim().to_string(), name: None }
+    Called::Model { model: model.trim().to_string(), name: None }
 }
 
-/// The name under which the line-up knows an agent of a task. This is the one place where an agent
-/// that is a program will be looked up; `field` is where the task names it.
-fn voice_of(agent: &Agent, field: &str) -> Result<Called> {
+/// Who an agent of a task is: a program, or the name under which the line-up knows a model.
+/// `field` is where the task names it.
+fn voice_of(agent: &Agent, field: &str, config: &Config) -> Result<Called> {
+    if let Some(program) = programs::program(agent, field, config)? {
+        return Ok(Called::Program(Box::new(program)));
+    }
     let kind = [&agent.kind, &agent.cli, &agent.type_name].into_iter().flatten().next();
     let name = agent.name.clone().filter(|name| !name.trim().is_empty());
-    let is_program = |it: &String| PROGRAMS.contains(&it.as_str());
-    if agent.command.is_some() || kind.is_some_and(is_program) {
-        let kind = kind.map_or("custom", String::as_str);
-        return Err(Fault::invalid(format!(
-            "{field}.kind: '{kind}' is a program; name an API model such as openai:gpt-5.1"
-        )));
-    }
     let model = match (&agent.model, kind, &name) {
         (Some(model), Some(kind), _) if !model.contains(':') => format!("{kind}:{model}"),
         (Some(model), _, _) => model.clone(),
@@ -116,17 +133,29 @@ fn voice_of(agent: &Agent, field: &str) -> Result<Called> {
         Some(effort) if !model.contains('@') => format!("{model}@{effort}"),
         _ => model,
     };
-    Ok(Called { model, name })
+    Ok(Called::Model { model, name })
 }
 
 fn sit(called: &[Called], book: &Book, found: Option<&Found>) -> Result<Vec<Sitting>> {
-    let names: Vec<String> = called.iter().map(|it| it.model.clone()).collect();
-    let seats = lineup::resolve(&names, book, found)?.seats;
-    let named = |(seat, called): (Sitting, &Called)| match &called.name {
-        Some(name) => Sitting { name: name.clone(), ..seat },
-        None => seat,
+    let sit = |called: &Called| match called {
+        Called::Program(program) => Ok((**program).clone()),
+        Called::Model { model, name } => {
+            let names = std::slice::from_ref(model);
+            let seat = lineup::resolve(names, book, found)?.seats.into_iter().next();
+            let seat = seat.ok_or_else(nobody)?;
+            Ok(Sitting { name: name.clone().unwrap_or(seat.name.clone()), ..seat })
+        }
     };
-    Ok(seats.into_iter().zip(called).map(named).collect())
+    called.iter().map(sit).collect()
+}
+
+impl Called {
+    fn model(&self) -> Option<String> {
+        match self {
+            Called::Model { model, .. } => Some(model.clone()),
+            Called::Program(_) => None,
+        }
+    }
 }
 
 /// As many as there are, up to three planners and a judge.
@@ -171,12 +200,18 @@ fn apart(seats: Vec<Sitting>) -> Lineup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::World;
     use serde_json::{Value, json};
 
     #[track_caller]
     fn check(agent: Value, want: Result<(&str, Option<&str>), &str>) {
         let agent: Agent = serde_json::from_value(agent).unwrap();
-        let called = voice_of(&agent, "agents.judge").map(|it| (it.model, it.name));
+        let world = World { env: Default::default(), cwd: "/".into(), home: "/nowhere".into() };
+        let config = Config::load(&world);
+        let called = voice_of(&agent, "agents.judge", &config).map(|called| match called {
+            Called::Model { model, name } => (model, name),
+            Called::Program(program) => panic!("{program:?}"),
+        });
         let want = want.map(|(model, name)| (model.to_string(), name.map(String::from)));
         assert_eq!(called.map_err(|fault| fault.message), want.map_err(String::from));
     }
@@ -190,13 +225,5 @@ mod tests {
         check(json!({ "type": "demo:scout" }), Ok(("demo:scout", None)));
         check(json!({ "model": "m", "reasoning_effort": "high" }), Ok(("m@high", None)));
         check(json!({}), Err("agents.judge: it names no model, kind or name"));
-        for program in [json!({ "cli": "codex" }), json!({ "command": "./mine", "kind": "codex" })]
-        {
-            check(
-                program,
-                Err("agents.judge.kind: 'codex' is a program; name an API model such as \
-                     openai:gpt-5.1"),
-            );
-        }
     }
 }

@@ -22,12 +22,7 @@ const NOT_WRITTEN: &[&str] = &["target", "node_modules", "dist", "build", "__pyc
 
 /// The text of `paths` below `root`, and what was left out, each with the reason.
 pub(super) fn read(root: &Path, paths: &[String]) -> Result<(Vec<Quoted>, Vec<String>)> {
-    let shown = root.display();
-    let root = fs::canonicalize(root)
-        .map_err(|e| Fault::invalid(format!("repo_context.root: {shown}: {e}")))?;
-    if !root.is_dir() {
-        return Err(Fault::invalid(format!("repo_context.root: {shown} is no folder")));
-    }
+    let root = root_of(root)?;
     let mut reading = Reading { root, files: vec![], left_out: vec![], bytes: 0, walked: 0 };
     for (at, path) in paths.iter().enumerate() {
         reading.path(at, path)?;
@@ -38,6 +33,17 @@ pub(super) fn read(root: &Path, paths: &[String]) -> Result<(Vec<Quoted>, Vec<St
         reading.left_out.push(format!("{more} more files"));
     }
     Ok((reading.files, reading.left_out))
+}
+
+/// The folder of a repository, with all links followed.
+pub(super) fn root_of(root: &Path) -> Result<PathBuf> {
+    let shown = root.display();
+    let root = fs::canonicalize(root)
+        .map_err(|e| Fault::invalid(format!("repo_context.root: {shown}: {e}")))?;
+    match root.is_dir() {
+        true => Ok(root),
+        false => Err(Fault::invalid(format!("repo_context.root: {shown} is no folder"))),
+    }
 }
 
 struct Reading {

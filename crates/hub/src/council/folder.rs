@@ -1,7 +1,7 @@
 //! What a council leaves on disk, written from its log when it ends: private, each file whole or not
 //! there, and under names that lead nowhere else.
 
-use althing_assembly::council::JUDGE;
+use althing_assembly::council::{JUDGE, PLANNER};
 use althing_assembly::event::{Event, Outcome, Turn, What};
 use althing_stdx::redact::redact;
 use althing_stdx::{Fault, Result};
@@ -9,16 +9,24 @@ use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+/// Where the folders of councils lie, below the data folder.
+const FOLDERS: &str = "councils";
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Characters of an agent's name in a file's name.
 const SLUG_CHARS_MAX: usize = 40;
 
+/// The folder of a run below `data`; a run's name is our own, letters and digits only.
+pub fn folder_of(data: &Path, run: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    data.join(FOLDERS).join(run.chars().map(safe).collect::<String>())
+}
+
 /// Writes the folder of the run with these events. Beside the final files it has every raw answer,
 /// the task, the map of labels and the log itself.
-pub(crate) async fn keep(folder: std::path::PathBuf, events: Vec<Event>) -> Result<()> {
+pub(crate) async fn keep(folder: PathBuf, events: Vec<Event>) -> Result<()> {
     let write = move || {
         let fail = |e: io::Error| Fault::internal(format!("{}: {e}", folder.display()));
         write(&folder, &events).map_err(fail)
@@ -44,7 +52,7 @@ fn files(events: &[Event]) -> Vec<(String, String)> {
                 let task = it.council.as_ref().map(|terms| &terms.task);
                 files.extend(task.map(|task| ("task.json".to_string(), pretty(task))));
             }
-            What::TurnEnded { by, outcome } => files.push((attempt_name(by), raw(outcome))),
+            What::TurnEnded { by, outcome } => files.push((attempt_name(by), said(outcome))),
             What::LabelsSealed(sealed) => {
                 let map = json!({
                     "seed": sealed.seed, "labels": sealed.labels, "redactions": sealed.redactions
@@ -67,10 +75,22 @@ fn files(events: &[Event]) -> Vec<(String, String)> {
     files
 }
 
-/// `attempts/planner-1-ada-1.txt`: the seat's number keeps names apart that look alike.
+/// `attempts/planner-1-ada-1.txt`.
 fn attempt_name(turn: &Turn) -> String {
-    let role = if turn.role.as_deref() == Some(JUDGE) { JUDGE } else { "planner" };
-    format!("attempts/{role}-{}-{}-{}.txt", turn.seat + 1, slug(&turn.name), turn.nth + 1)
+    let is_judge = turn.role.as_deref() == Some(JUDGE);
+    format!("attempts/{}-{}.txt", seat_name(is_judge, turn.seat, &turn.name), turn.nth + 1)
+}
+
+/// Where an agent's own output is kept below the folder of a run: `raw/planner-1-ada`, with a
+/// numbered folder for each time it was started.
+pub(super) fn raw_name(is_judge: bool, seat: usize, name: &str) -> String {
+    format!("raw/{}", seat_name(is_judge, seat, name))
+}
+
+/// `planner-1-ada`: the seat's number keeps names apart that look alike.
+fn seat_name(is_judge: bool, seat: usize, name: &str) -> String {
+    let role = if is_judge { JUDGE } else { PLANNER };
+    format!("{role}-{}-{}", seat + 1, slug(name))
 }
 
 /// Small letters, digits and single hyphens: nothing that a path could be made of.
@@ -87,7 +107,7 @@ fn slug(name: &str) -> String {
     if slug.is_empty() { "agent".into() } else { slug.to_string() }
 }
 
-fn raw(outcome: &Outcome) -> String {
+fn said(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Said(said) => said.text.clone(),
         Outcome::Failed(failure) => format!("failed ({}): {}\n", failure.kind, failure.message),

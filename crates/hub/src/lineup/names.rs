@@ -75,8 +75,8 @@ fn known(name: &str, book: &Book) -> Option<Result<Sitting>> {
             return Some(Err(unusable(name, row, config)));
         }
     }
-    if config.agent(name).is_some() {
-        return Some(Ok(Sitting::agent(name)));
+    if let Some(agent) = config.agent(name) {
+        return Some(Ok(Sitting::agent(name, agent)));
     }
     in_own_lists(name, book).map(Ok).or_else(|| native(name, book))
 }

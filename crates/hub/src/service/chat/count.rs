@@ -56,18 +56,18 @@ impl Counted {
         pace: Pace,
     ) -> Result<Counted> {
         let (gateway, config) = (library.gateway(), library.book().config.clone());
-        let (voice, first) = match sitting.targets.first() {
-            Some(target) => {
+        let (voice, first) = match (sitting.targets.first(), &sitting.agent) {
+            (Some(target), _) => {
                 let voice = gateway.route(&sitting.id, sitting.targets.clone(), affinity);
                 (Voice::Routed(voice), Who::of(&config.prices, target))
             }
-            None if !sitting.demo => {
-                let agent = agents::open(library.means(), &config, &sitting.id)?;
+            (None, Some(agent)) => {
+                let agent = agents::open(library.means(), &config, agent);
                 let (provider, model) = sitting.id.split_once(':').unwrap_or((&sitting.id, ""));
                 let who = Who { provider: provider.into(), model: model.into(), price: None };
                 (Voice::Alone(Arc::new(agent)), who)
             }
-            None => {
+            (None, None) => {
                 let name = sitting.id.strip_prefix(demo::PREFIX).unwrap_or(&sitting.id);
                 let no_voice = || Fault::new(Kind::UnknownModel, format!("no demo voice '{name}'"));
                 let voice = demo::voice(name, pace).ok_or_else(no_voice)?;
