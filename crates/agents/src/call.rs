@@ -158,17 +158,19 @@ impl Call {
         }
     }
 
-    /// The end of the call, with the agent's name and what to do about it in front.
+    /// The end of the call, with the name of a known agent in front and what to do about it. One of
+    /// the person's own goes by the name of its seat.
     fn fail(&mut self, mut fault: Fault) -> Phase {
         // Requests that were wrong before anything was started name their field.
-        if fault.kind != Kind::InvalidParams {
-            let name = self.agent.adapter.name();
-            let help = match (&*self.agent.adapter, fault.kind) {
-                (Adapter::Known(row), Kind::BadKey) => format!(" ({})", row.login),
-                (Adapter::Known(row), Kind::NotFound) => format!(" ({})", row.install),
+        if let (Adapter::Known(row), true) =
+            (&*self.agent.adapter, fault.kind != Kind::InvalidParams)
+        {
+            let help = match fault.kind {
+                Kind::BadKey => format!(" ({})", row.login),
+                Kind::NotFound => format!(" ({})", row.install),
                 _ => String::new(),
             };
-            fault.message = format!("{name}: {}{help}", fault.message);
+            fault.message = format!("{}: {}{help}", row.name, fault.message);
         }
         self.ready.push_back(Err(fault));
         Phase::Over

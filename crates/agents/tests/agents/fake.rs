@@ -62,12 +62,12 @@ async fn a_child_that_holds_the_pipe_holds_nobody_up() {
 async fn refusals_silence_and_failures_are_told_for_what_they_are() {
     let no = "I'm sorry, but I can't help with that.\n";
     check("refuse", Ok((no, Stop::End))).await;
-    check("empty", Err((Kind::Refused, "fake: it ended without an answer"))).await;
-    let broke = "fake: exit status 1: Error: something broke";
+    check("empty", Err((Kind::Refused, "it ended without an answer"))).await;
+    let broke = "exit status 1: Error: something broke";
     check("fail", Err((Kind::Upstream, broke))).await;
-    let login = "fake: exit status 1: Error: Not logged in";
+    let login = "exit status 1: Error: Not logged in";
     check("fail-login", Err((Kind::BadKey, login))).await;
-    check("killed", Err((Kind::Upstream, "fake: ended by signal 9"))).await;
+    check("killed", Err((Kind::Upstream, "ended by signal 9"))).await;
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn who_hangs_is_ended_with_its_children() {
         let home = Home::new();
         let options = home.options(limits(700, 60_000));
         let fault = home.ask(home.fake(behaviour), options).await.unwrap_err();
-        let expected = (Kind::TimedOut, "fake: said nothing for 700ms");
+        let expected = (Kind::TimedOut, "said nothing for 700ms");
         assert_eq!((fault.kind, fault.message.as_str()), expected, "{behaviour}");
         home.is_left().await;
     }
@@ -95,7 +95,7 @@ async fn who_goes_on_for_ever_is_ended_too() {
     let fault = home.ask(home.fake("for-ever"), home.options(limits(60_000, 700))).await;
     let fault = fault.unwrap_err();
     assert_eq!(fault.kind, Kind::TimedOut);
-    assert_eq!(fault.message, "fake: was not done within 700ms");
+    assert_eq!(fault.message, "was not done within 700ms");
     home.is_left().await;
 }
 
@@ -110,7 +110,7 @@ async fn trying_again_is_no_progress() {
     let fake = as_events(&home, "tries-again", Format::Codex);
     let fault = home.ask(fake, home.options(limits(700, 60_000))).await.unwrap_err();
     assert_eq!(fault.kind, Kind::Network);
-    assert_eq!(fault.message, "fake: said nothing for 700ms; refused");
+    assert_eq!(fault.message, "said nothing for 700ms; refused");
     home.is_left().await;
 }
 
@@ -213,7 +213,7 @@ async fn a_command_that_is_missing_names_what_installs_it() {
     assert_eq!((fault.kind, fault.message.as_str()), (Kind::NotFound, expected));
     assert_eq!(agent.probe().await.unwrap_err().kind, Kind::NotFound);
     let fault = home.ask(Custom::new("mine", "./no-such").unwrap(), home.options(PATIENT)).await;
-    assert_eq!(fault.unwrap_err().message, "mine: is not installed");
+    assert_eq!(fault.unwrap_err().message, "is not installed");
     assert_eq!(home.noted(), 0);
 }
 

@@ -1,5 +1,6 @@
 //! `althing plan` from the task to the files it leaves, against an upstream that plans and judges.
 
+mod fakes;
 mod kill;
 mod page;
 
@@ -274,9 +275,9 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
     write(&spec);
     home.run(&["plan", "task.json"]).ends(2).warns("repo_context.paths[0]").warns("outside");
     spec["repo_context"]["paths"] = json!([]);
-    spec["agents"]["planners"] = json!([{ "kind": "codex" }]);
+    spec["agents"]["planners"] = json!([{ "kind": "custom" }]);
     write(&spec);
-    home.run(&["plan", "task.json"]).ends(2).warns("agents.planners[0].kind");
+    home.run(&["plan", "task.json"]).ends(2).warns("agents.planners[0].command");
 }
 
 #[test]

@@ -1,0 +1,126 @@
+"""A council of fake agents against the ideal: overhead, planners side by side, memory.
+
+    cargo build --release -p althing
+    python3 bench/council.py [--runs N]
+
+Needs sh and coreutils. The ideal is the slowest planner plus the judge: what a run takes beyond it is
+ours. It is measured with agents that say when they began and ended, so their own start is not counted
+twice. Memory is the peak of the process itself, without its agents.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+ALTHING = TARGET / "release/althing"
+RUN_SECONDS_MAX = 300
+FLOOD_BYTES = 100 << 20
+
+TASK = {
+    "title": "Do it", "description": "It is needed", "steps": ["Begin"], "inputs": [], "outputs": [],
+    "dependencies": [], "acceptance_criteria": ["It is done"], "complexity": 3,
+}
+PHASES = [{"name": "Work", "goal": "Done", "tasks": [TASK]}]
+PLAN = {
+    "summary": "A plan", "phases": PHASES, "risks": ["It may break"], "edge_cases": [], "tests": ["Try it"],
+    "assumptions": [], "rollback": ["Undo it"],
+}
+BODY = {
+    "overview": "A plan", "phases": PHASES, "testing": ["Try it"], "risks": ["It may break"], "rollback": [],
+    "edge_cases": [],
+}
+
+AGENT = """#!/bin/sh
+date +%s.%N >> "$HOME/$1-began"
+cat > /dev/null
+sleep "$2"
+[ "$3" -gt 0 ] && yes xxxxxxxxxxxxxxxx | head -c "$3"
+cat "$HOME/$1.json"
+date +%s.%N >> "$HOME/$1-ended"
+"""
+
+
+def verdict(planners):
+    score = {"score": 7, "rationale": "Good", "strengths": [], "weaknesses": []}
+    scores = [{"label": f"Plan {at + 1}", **score} for at in range(planners)]
+    return {
+        "scores": scores, "comparative_analysis": "Alike", "missing_steps": [], "contradictions": [],
+        "improvements": [], "selected_plan": "Plan 1", "merged_plan": BODY,
+    }
+
+
+def run(planners, seconds, flood=0):
+    """One council: its time, that of its agents, and its peak memory in MB."""
+    with tempfile.TemporaryDirectory() as home:
+        home = Path(home)
+        agent = home / "agent.sh"
+        agent.write_text(AGENT)
+        agent.chmod(0o755)
+        (home / "planner.json").write_text(json.dumps(PLAN))
+        (home / "judge.json").write_text(json.dumps(verdict(planners)))
+
+        def called(name, role):
+            return {"name": name, "kind": "custom", "command": f"{agent} {role} {seconds} {flood}"}
+
+        who = [called(f"p{at}", "planner") for at in range(planners)]
+        task = {"task": "Move it", "agents": {"planners": who, "judge": called("judy", "judge")}}
+        (home / "task.json").write_text(json.dumps(task))
+        env = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+        argv = [ALTHING, "plan", "task.json", "--quiet"]
+        began = time.time()
+        child = subprocess.Popen(argv, env=env, cwd=home, stdout=subprocess.DEVNULL)
+        peak = 0
+        while child.poll() is None:
+            peak = max(peak, memory(child.pid))
+            time.sleep(0.002)
+            if time.time() - began > RUN_SECONDS_MAX:
+                child.kill()
+                raise SystemExit("a council hangs")
+        took = time.time() - began
+        if child.returncode != 0:
+            raise SystemExit(f"a council failed: {child.returncode}")
+
+        def moments(name):
+            return [float(line) for line in (home / name).read_text().split()]
+
+        planned = max(moments("planner-ended")) - min(moments("planner-began"))
+        judged = max(moments("judge-ended")) - min(moments("judge-began"))
+        return took, planned + judged, peak
+
+
+def memory(pid):
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    lines = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(lines[0].split()[1]) / 1024 if lines else 0
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--runs", type=int, default=10)
+    runs = arguments.parse_args().runs
+    print(f"{'':44}{'measured':>12}{'target':>12}")
+
+    def row(name, value, unit, target):
+        print(f"{name:44}{value:>9.1f} {unit:<3}{target:>9} {unit}")
+
+    few = [run(3, 0.2) for _ in range(runs)]
+    row("overhead, 3 planners and a judge", statistics.median(took - ideal for took, ideal, _ in few) * 1e3, "ms", 20)
+    many = [run(16, 1) for _ in range(max(1, runs // 5))]
+    row("16 planners of 1 s and a judge of 1 s", statistics.median(took for took, _, _ in many), "s", 2)
+    row("peak memory, 16 planners", max(peak for _, _, peak in many), "MB", 30)
+    _, _, peak = run(1, 0, FLOOD_BYTES)
+    row("peak memory, 100 MB of a planner and a judge", peak, "MB", 30)
+
+
+if __name__ == "__main__":
+    main()
