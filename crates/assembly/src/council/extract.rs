@@ -7,10 +7,12 @@ use serde_json::{Deserializer, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Places at which a value may begin; those behind are not tried, so a flood of braces stays cheap.
-const STARTS_MAX: usize = 4_000;
-/// Values that run to the end of the text without closing; each costs a look at all the rest.
-const OPEN_ENDS_MAX: usize = 24;
+/// Places at which a value may begin, counted from either end of the text; those between are not
+/// tried, so a flood of braces stays cheap and what stands before or after it is found.
+const STARTS_HALF_MAX: usize = 2_000;
+/// Values of one half that run to the end of the text without closing; each costs a look at all the
+/// rest.
+const OPEN_ENDS_MAX: usize = 12;
 /// Fenced blocks looked at, from the last.
 const FENCES_MAX: usize = 64;
 /// Values inside a value that is not what was asked for: an envelope around the plan.
@@ -161,28 +163,45 @@ fn fences(text: &str) -> Vec<&str> {
     inside.map(|block| &block[bare(block)..]).collect()
 }
 
-/// Reads on from every brace or bracket that opens something.
+/// Reads on from every brace or bracket that opens something, and tells whether one never closes.
 fn scan(text: &str, found: &mut Vec<Value>) -> bool {
-    let (mut at, mut starts, mut open_ends) = (0, 0, 0);
-    while let Some(next) = text[at..].find(['{', '[']) {
-        at += next;
-        starts += 1;
-        if starts > STARTS_MAX || open_ends > OPEN_ENDS_MAX {
-            break;
-        }
-        let mut values = Deserializer::from_str(&text[at..]).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(value)) => {
-                add(value, found);
-                at += values.byte_offset().max(1);
+    let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
+    let starts: Vec<usize> = starts.filter(|at| may_begin(&text[*at..])).collect();
+    let (head, tail) = starts.split_at(starts.len() / 2);
+    let tail = &tail[tail.len().saturating_sub(STARTS_HALF_MAX)..];
+    let (mut read_to, mut is_cut) = (0, false);
+    for half in [&head[..head.len().min(STARTS_HALF_MAX)], tail] {
+        let mut open_ends = 0;
+        for at in half.iter().copied() {
+            // Inside what was read already.
+            if at < read_to {
                 continue;
             }
-            Some(Err(e)) if e.is_eof() => open_ends += 1,
-            _ => {}
+            let mut values = Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            match values.next() {
+                Some(Ok(value)) => {
+                    add(value, found);
+                    read_to = at + values.byte_offset();
+                }
+                Some(Err(e)) if e.is_eof() => open_ends += 1,
+                _ => {}
+            }
+            if open_ends > OPEN_ENDS_MAX {
+                break;
+            }
         }
-        at += 1;
+        is_cut |= open_ends > 0;
     }
-    open_ends > 0
+    is_cut
+}
+
+/// Whether an object may begin here, or a list with one in it.
+fn may_begin(text: &str) -> bool {
+    let next = text[1..].trim_start().chars().next();
+    match text.starts_with('{') {
+        true => matches!(next, Some('"' | '}') | None),
+        false => matches!(next, Some('{' | '[') | None),
+    }
 }
 
 /// A value, and the objects just inside it.

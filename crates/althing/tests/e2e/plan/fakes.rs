@@ -120,7 +120,7 @@ fn check(behaviour: &str, failed: Option<&str>) {
 
 #[test]
 fn a_plan_is_found_in_whatever_is_around_it() {
-    for behaviour in ["stdin", "fenced", "good", "noisy", "bytes", "deaf", "good-then-fail"] {
+    for behaviour in ["stdin", "fenced", "good other", "noisy", "bytes", "deaf", "good-then-fail"] {
         check(behaviour, None);
     }
     check_with("argument -", json!({ "prompt_mode": "arg" }), PATIENT, None);

@@ -7,7 +7,8 @@ echo "$name" >> "$HOME/starts"
 plan() { sed "s/NAME/$name/" "$HOME/plan.json"; }
 # The plan as the inside of a JSON string.
 inside() { plan | sed 's/\\/\\\\/g; s/"/\\"/g' | tr -d '\n'; }
-flood() { yes 'xxxxxxxx {[ xxxxxxxx' | head -c "$1"; echo; }
+# Lines of events, and braces that close nothing.
+flood() { yes '{"log": [1, {"x": 2}]} {[ {"' | head -c "$1"; echo; }
 
 judge() {
     prompt=$(cat)
@@ -53,7 +54,7 @@ together)
     do sleep 0.05; done
     plan ;;
 claude)
-    echo '[{"type":"system","subtype":"init"},'
+    printf '[{"type":"system","subtype":"init"},'
     printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}]\n' "$(inside)" ;;
 claude-lines)
     echo '{"type":"system","subtype":"init"}'
