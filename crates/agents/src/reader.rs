@@ -17,8 +17,9 @@ use std::mem;
 
 /// The longest answer; a longer one is a failure.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// Plain output that is kept: so much of its head, and as much of its tail.
-const TEXT_HALF_BYTES_MAX: usize = ANSWER_BYTES_MAX / 2;
+/// Plain output that is kept: so much of its head, and as much of its tail. Together with the mark
+/// between them less than the 256 KB that are heard of an answer, so the tail is heard too.
+const TEXT_HALF_BYTES_MAX: usize = 127 << 10;
 /// Errors and noise that are kept, for the case that nothing else explains a failure.
 const NOISE_HALF_BYTES_MAX: usize = 2 << 10;
 /// An agent that tries again with a key, an account or a name that stays wrong is stopped at this

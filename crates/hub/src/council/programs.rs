@@ -43,10 +43,10 @@ fn with_command(mut known: AgentConfig, agent: &Agent, field: &str) -> Result<Ag
     let mut words = words(&known.name, command, field)?;
     match &mut known.adapter {
         Adapter::Custom(custom) => custom.words = words,
-        Adapter::Known(_) => {
-            known.program = Some(words.remove(0));
-            words.append(&mut known.arguments);
-            known.arguments = words;
+        Adapter::Known(_) if words.len() == 1 => known.program = words.pop(),
+        Adapter::Known(row) => {
+            let text = "only its program; the rest goes to extra_args";
+            return Err(Fault::invalid(format!("{field}.command: of {} {text}", row.name)));
         }
     }
     Ok(known)

@@ -30,9 +30,15 @@ fn flood() -> usize {
 /// A home with the fake agent and what it says.
 fn home(upstream: &Upstream) -> Home {
     let home = Home::with(upstream).set("PATH", "/usr/bin:/bin");
-    let program = home.path().join("agent.sh");
-    fs::write(&program, include_str!("fakes/agent.sh")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = |name: &str, script: &str| {
+        let program = home.path().join(name);
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program("agent.sh", include_str!("fakes/agent.sh"));
+    for behaviour in ["claude-lines", "claude-logged-out", "codex"] {
+        program(behaviour, &format!("#!/bin/sh\nexec \"$HOME/agent.sh\" {behaviour}\n"));
+    }
     let phases = json!([{ "name": "Work", "goal": "Done", "tasks": [task("Do it")] }]);
     let plan = json!({
         "summary": "Plan of NAME", "phases": phases, "risks": ["It may break"],
@@ -85,6 +91,14 @@ fn starts(home: &Home, name: &str) -> usize {
     all.lines().filter(|line| *line == name).count()
 }
 
+/// Whose plans are in the final one.
+fn used(plan: &Value) -> Vec<String> {
+    let used = plan["metadata"]["used_plans"].clone();
+    let mut used: Vec<String> = serde_json::from_value(used).unwrap();
+    used.sort();
+    used
+}
+
 /// What becomes of a planner next to a good one: its plan is used, or it failed with these words.
 #[track_caller]
 fn check_with(behaviour: &str, more: Value, seconds: u64, failed: Option<&str>) {
@@ -97,14 +111,14 @@ fn check_with(behaviour: &str, more: Value, seconds: u64, failed: Option<&str>) 
     let done = run(&home, &spec(&[fake(&home, "good", "good"), other], None), seconds);
     done.ends(0);
     let plan = final_plan(&home);
-    let (used, warnings) = (&plan["metadata"]["used_plans"], &plan["metadata"]["warnings"]);
+    let (used, warnings) = (used(&plan), &plan["metadata"]["warnings"]);
     match failed {
         None => {
-            assert_eq!(*used, json!(["good", "other"]), "{behaviour}: {warnings}");
+            assert_eq!(used, ["good", "other"], "{behaviour}: {warnings}");
             assert_eq!(*warnings, json!([]), "{behaviour}");
         }
         Some(words) => {
-            assert_eq!(*used, json!(["good"]), "{behaviour}: {warnings}");
+            assert_eq!(used, ["good"], "{behaviour}: {warnings}");
             let warnings = warnings.to_string();
             let is_told = warnings.contains("planner_failed: other: ") && warnings.contains(words);
             assert!(is_told, "{behaviour}: no {words} in {warnings}");
@@ -169,9 +183,10 @@ fn each_agents_own_words_are_understood() {
     }
     // The known agents themselves, with another program of theirs.
     for (behaviour, kind) in [("claude-lines", "claude"), ("codex", "codex")] {
-        check_with(behaviour, json!({ "kind": kind, "model": "m" }), PATIENT, None);
+        let program = json!({ "kind": kind, "model": "m", "command": format!("./{behaviour}") });
+        check_with(behaviour, program, PATIENT, None);
     }
-    let claude = json!({ "kind": "claude" });
+    let claude = json!({ "kind": "claude", "command": "./claude-logged-out" });
     check_with("claude-logged-out", claude, PATIENT, Some("Not logged in"));
 }
 
@@ -203,7 +218,7 @@ fn the_time_of_those_who_hang_does_not_add_up() {
     let added_up = Duration::from_secs(4 * ATTEMPTS * SHORT);
     assert!(began.elapsed() < added_up, "{:?}", began.elapsed());
     assert_eq!(starts(&home, "hang"), 4 * ATTEMPTS as usize);
-    assert_eq!(final_plan(&home)["metadata"]["used_plans"], json!(["good"]));
+    assert_eq!(used(&final_plan(&home)), ["good"]);
 }
 
 #[test]
@@ -213,7 +228,7 @@ fn planners_that_say_much_are_heard_side_by_side() {
     let together = |at| fake(&home, &format!("p{at}"), &format!("together {at}"));
     let planners: Vec<Value> = (1..=3).map(together).collect();
     run(&home, &spec(&planners, None), PATIENT).ends(0);
-    assert_eq!(final_plan(&home)["metadata"]["used_plans"], json!(["p1", "p2", "p3"]));
+    assert_eq!(used(&final_plan(&home)), ["p1", "p2", "p3"]);
     assert_eq!((1..=3).map(|at| starts(&home, &at.to_string())).sum::<usize>(), 3);
 }
 

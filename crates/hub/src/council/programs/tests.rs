@@ -39,8 +39,8 @@ fn an_agent_of_a_task_is_a_program() {
         Ok("big = codex-cli:m@high: codex --a b [MY_KEY]"),
     );
     check(
-        json!({ "type": "claude", "command": "/x/claude --debug", "extra_args": ["-v"] }),
-        Ok("claude-cli = claude-cli: /x/claude --debug -v []"),
+        json!({ "type": "claude", "command": "/x/claude", "extra_args": ["-v"] }),
+        Ok("claude-cli = claude-cli: /x/claude -v []"),
     );
     check(
         json!({ "kind": "opencode", "agent": "plan", "attach": "http://localhost:1" }),
@@ -64,6 +64,10 @@ fn what_cannot_be_called_is_named() {
         (json!({ "command": " " }), "agents.judge.command: is empty"),
         (json!({ "command": "a 'b" }), "agents.judge.command: ends with an open quote"),
         (json!({ "kind": "claude", "agent": "x" }), "agents.judge.agent: only opencode has one"),
+        (
+            json!({ "kind": "claude", "command": "npx claude" }),
+            "agents.judge.command: of claude only its program; the rest goes to extra_args",
+        ),
         (
             json!({ "command": "x", "output_format": "xml" }),
             "agents.judge.output_format: 'xml' is none of text, json, markdown, raw, claude, \
