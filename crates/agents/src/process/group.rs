@@ -103,7 +103,7 @@ impl Group {
             let _ = tell.send(wait(pid));
             end(pid, child, &released);
             entry.end_strays();
-            drop((entry, workspace, living));
+            drop((workspace, entry, living));
         };
         thread::Builder::new().name("agent".into()).spawn(reap)?;
         noted?;

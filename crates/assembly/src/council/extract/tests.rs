@@ -95,6 +95,16 @@ fn floods_are_read_in_a_bounded_number_of_steps() {
 }
 
 #[test]
+fn a_plan_is_found_before_and_behind_a_flood_of_values() {
+    let plan = kit::plan("x");
+    for flood in ["{\"log\": [1, {\"x\": 2}]} {[ {\"\n", "{ [ {", "[[]] {} \n"] {
+        let flood = flood.repeat(20_000);
+        finds(&format!("{plan}\n{flood}"), &plan);
+        finds(&format!("{flood}\n{plan}"), &plan);
+    }
+}
+
+#[test]
 fn a_refusal_is_told_from_a_bad_answer() {
     for (text, want) in [
         ("I’m sorry, but I can't help with that.", true),
