@@ -3,6 +3,7 @@
 mod fakes;
 mod kill;
 mod page;
+mod tools;
 
 use crate::harness::{Done, Home, signal, upstream};
 use althing_assembly::council::schema::Form;

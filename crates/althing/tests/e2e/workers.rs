@@ -3,6 +3,6 @@
 
 mod commands;
 mod discussions;
-mod kit;
+pub mod kit;
 mod mishaps;
 mod others;
