@@ -53,7 +53,9 @@ pub async fn resume(args: args::Resume) -> Result<(), Failed> {
     let runs = desk.runs(library.clone());
     let run = runs.resume(&args.run, args.max_cost, args.retry_failed).await?;
     if plan::is_council(&run.log.so_far()) {
-        return plan::finish(&desk, run, args.output).await;
+        let done = plan::finish(&desk, run, args.output).await;
+        library.workers().close().await;
+        return done;
     }
     let pauses = std::io::stdin().is_terminal();
     Ok(finish(&desk, &library, run, args.output, pauses).await?)

@@ -32,12 +32,13 @@ pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     let wanted = wanted(args, task, &desk);
     let library = desk.library().await?;
     let page = if ui { Some(Page::open(&desk, library.clone()).await?) } else { None };
-    let runs = desk.runs(library);
+    let runs = desk.runs(library.clone());
     let begun = runs.plan(wanted).await.map_err(failed)?;
     if !output.quiet {
         begun.notes.iter().for_each(|note| tell(desk.screen, note));
     }
     let done = finish(&desk, begun.run, output).await;
+    library.workers().close().await;
     if begun.demo && done.is_ok() {
         tell(desk.screen, lineup::HOW_TO_ADD);
     }
