@@ -24,10 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("gateway", &["stdx", "chat"]),
     ("agents", &["stdx", "chat"]),
     ("assembly", &["stdx", "chat"]),
-    (
-        "hub",
-        &["stdx", "chat", "jsonrpc", "gateway", "agents", "assembly", "exthost", "multifrost"],
-    ),
+    ("hub", &["stdx", "chat", "jsonrpc", "gateway", "agents", "assembly", "exthost", "multifrost"]),
     ("llama", &["stdx"]),
     ("multifrost", &[]),
     ("althing", &["stdx", "chat", "gateway", "assembly", "hub"]),

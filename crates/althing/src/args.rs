@@ -65,6 +65,7 @@ Examples:
   althing extensions add helper --grant read,change,models -- node helper.mjs
   althing extensions run echo --message adt.hl7 --command echo/show
   althing extensions run 'python3 fill.py' --message adt.hl7 --command fill --answers yes.json --in-place
+  althing extensions open adt.hl7
   althing extensions inspect echo --message adt.hl7 --command echo/show > traffic.jsonl
   althing extensions inspect --replay traffic.jsonl --message adt.hl7
 
@@ -494,6 +495,16 @@ pub enum Extensions {
     /// As `run`, but print every message between host and extensions as a JSON line
     #[command(after_help = EXTENSIONS_HELP)]
     Inspect(InspectExtensions),
+    /// Open a message in the browser, with the extensions around it, on an address that is printed; it
+    /// stays until Ctrl-C
+    Open {
+        /// The message: HL7, JSON, YAML, TOML or text by its name
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Names out of the configuration, or command lines [default: all that are enabled]
+        #[arg(value_name = "EXT")]
+        extensions: Vec<String>,
+    },
     /// Stand in for the extension of a recording, on standard input and output
     #[command(hide = true)]
     Play {

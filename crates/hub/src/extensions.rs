@@ -1,8 +1,13 @@
 //! Extensions and what they need of us: their configuration, the message, the models, a log in a
-//! file, and a person, who sits wherever a [`Desk`] is.
+//! file, and a person, who sits at a page ([`Table`]) or wherever
+//! another [`Desk`] is.
 
 mod file;
+mod icon;
 mod models;
+mod picker;
+mod studio;
+mod table;
 
 pub use althing_exthost::desk::{Answer, Answers, Ask, Buttons, Desk, Nobody, Pick, Question};
 pub use althing_exthost::document::{Document, Form};
@@ -10,6 +15,9 @@ pub use althing_exthost::record::{self, Recorder, replay};
 pub use althing_exthost::{Entry, Error, Event, Grant, Host, Level, Restart, State, Window, code};
 pub use file::{open, save};
 pub use models::Voices;
+pub use picker::Folder;
+pub use studio::{Deed, Studio};
+pub use table::Table;
 
 use crate::config::{Config, ExtensionConfig, World};
 use crate::workers::log::{self, Log};
@@ -46,7 +54,8 @@ impl Troupe {
             let is_line = name.contains(['/', ' ']);
             let line = || ExtensionConfig::of_command(name, world.home.clone());
             let mut member = found.or_else(|| is_line.then(line)).ok_or_else(|| {
-                let known: Vec<&str> = config.extensions.iter().map(|it| it.name.as_str()).collect();
+                let known: Vec<&str> =
+                    config.extensions.iter().map(|it| it.name.as_str()).collect();
                 let known = if known.is_empty() { "none".into() } else { known.join(", ") };
                 let text = format!("extension: '{name}' is no extension; there are: {known}");
                 Fault::new(Kind::NotFound, format!("{text}. A command line has a / or a blank"))
@@ -95,7 +104,10 @@ impl Troupe {
             let names = names.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(name) = names.get(id) else { return };
             if let Some(log) = logs.get(name) {
-                log.add(&format!("{}:{}", source_name(line.source), level_name(line.level)), &line.text);
+                log.add(
+                    &format!("{}:{}", source_name(line.source), level_name(line.level)),
+                    &line.text,
+                );
             }
             if let Some(heard) = &heard {
                 heard(name, line);
@@ -122,7 +134,7 @@ pub fn logs(
 /// A command line as the name of a file: its last word without a folder.
 fn file_name(name: &str) -> String {
     let last = name.split_whitespace().last().unwrap_or_default();
-    let last = last.rsplit('/').next().unwrap_or_default();
+    let last = last.rsplit('/').next().unwrap_or_default().trim_matches(['\'', '"']);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let clean: String = last.chars().map(|c| if fits(c) { c } else { '_' }).take(64).collect();
     if clean.is_empty() { "extension".into() } else { clean }

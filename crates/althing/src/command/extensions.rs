@@ -4,15 +4,16 @@ mod person;
 mod play;
 mod run;
 
-use super::{Desk, print};
+use super::page::Page;
+use super::{Desk, print, tell};
 use crate::args::{AddExtension, Extensions, Grant, LogLevel};
 use crate::terminal::table::{cut_table, table};
-use althing_hub::config::{
-    ExtensionConfig, add_extension, enable_extension, remove_extension,
-};
+use crate::watch::Stops;
+use althing_hub::config::{ExtensionConfig, add_extension, enable_extension, remove_extension};
 use althing_hub::export::when;
-use althing_hub::extensions::{self as hub, Restart};
-use althing_stdx::Result;
+use althing_hub::extensions::{self as hub, Restart, Studio, Troupe};
+use althing_hub::service::Service;
+use althing_stdx::{Fault, Kind, Result};
 use serde_json::json;
 use std::path::Path;
 
@@ -30,7 +31,35 @@ pub async fn extensions(action: Extensions) -> Result<()> {
         Extensions::Logs { name, lines, level } => logs(&desk, name.as_deref(), lines, level),
         Extensions::Run(args) => run::run(&desk, args).await,
         Extensions::Inspect(args) => run::inspect(&desk, args).await,
+        Extensions::Open { file, extensions } => open(&desk, &file, &extensions).await,
         Extensions::Play { recording } => play::play(&recording).await,
+    }
+}
+
+/// The page of a message, until Ctrl-C.
+async fn open(desk: &Desk, file: &Path, names: &[String]) -> Result<()> {
+    desk.warn();
+    let document = hub::open(file)?;
+    let troupe = match names {
+        [] => Troupe::enabled(&desk.config),
+        names => Troupe::named(&desk.config, &desk.world, names)?,
+    };
+    if troupe.members.is_empty() {
+        let text = "no extension is enabled: althing extensions add NAME -- COMMAND adds one";
+        return Err(Fault::new(Kind::NotFound, text));
+    }
+    let mut stops = Stops::new()?;
+    let service = Service::over(desk.library_to_read().await?).await?;
+    let studio = Studio::new(troupe, Some(document), &service, desk.world.home.clone());
+    // Nothing is there before.
+    let _ = service.extensions.set(studio);
+    let page = Page::serve(desk, service, "/ui/extensions").await?;
+    tell(desk.screen, "The page stays until Ctrl-C.");
+    stops.next().await;
+    tokio::select! {
+        ended = page.end() => ended,
+        // Asked twice: at once.
+        () = stops.next() => Ok(()),
     }
 }
 
@@ -120,7 +149,13 @@ fn logs(desk: &Desk, name: Option<&str>, lines: usize, level: LogLevel) -> Resul
         for line in lines {
             let (from, found) = line.from.split_once(':').unwrap_or((&line.from, "info"));
             if rank(found) >= level {
-                rows.push(vec![when(line.at_ms), name.clone(), found.into(), from.into(), line.text]);
+                rows.push(vec![
+                    when(line.at_ms),
+                    name.clone(),
+                    found.into(),
+                    from.into(),
+                    line.text,
+                ]);
             }
         }
     }

@@ -109,7 +109,9 @@ fn change(file: &Path, work: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Res
     let text = String::from_utf8(bytes.unwrap_or_default())
         .map_err(|_| Fault::invalid(format!("{shown} is not UTF-8; nothing was changed")))?;
     let mut document: DocumentMut = text.parse().map_err(|_| {
-        Fault::invalid(format!("{shown} is not TOML, as `althing config` says; nothing was changed"))
+        Fault::invalid(format!(
+            "{shown} is not TOML, as `althing config` says; nothing was changed"
+        ))
     })?;
     work(&mut document)?;
     private_folder()

@@ -65,9 +65,11 @@ impl ExtensionConfig {
         rows.extend((!names.is_empty()).then(|| row("env", names.join(", "))));
         rows.push(row("enabled", self.entry.enabled.to_string()));
         rows.push(row("grants", self.grants()));
-        rows.extend(self.entry.restart.map(|it| {
-            row("restart", format!("{} times in {} s", it.times_max, it.window_s))
-        }));
+        rows.extend(
+            self.entry
+                .restart
+                .map(|it| row("restart", format!("{} times in {} s", it.times_max, it.window_s))),
+        );
         rows.extend(self.entry.private_data.then(|| row("private_data", "true".into())));
         let folders: Vec<String> = self.folders.iter().map(|it| it.display().to_string()).collect();
         rows.push(row("folders", folders.join(", ")));
@@ -174,19 +176,21 @@ fn home_of(layers: &Layers, word: String) -> String {
 fn env(layers: &Layers, table: &Table) -> Result<BTreeMap<String, String>, Wrong> {
     let all: BTreeMap<String, String> =
         value(table, "env", "a table of texts: { NAME = \"value\" }")?.unwrap_or_default();
-    let variable = |(name, value): (String, String)| {
-        let shown = shown(&name, 40);
-        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            return Err(("env", format!("'{shown}' cannot be set")));
-        }
-        let value = match value.strip_prefix('$') {
-            None => value,
-            Some(other) => layers.world.env.get(other).cloned().ok_or_else(|| {
-                ("env", format!("{shown} names a variable that is not set"))
-            })?,
+    let variable =
+        |(name, value): (String, String)| {
+            let shown = shown(&name, 40);
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                return Err(("env", format!("'{shown}' cannot be set")));
+            }
+            let value =
+                match value.strip_prefix('$') {
+                    None => value,
+                    Some(other) => layers.world.env.get(other).cloned().ok_or_else(|| {
+                        ("env", format!("{shown} names a variable that is not set"))
+                    })?,
+                };
+            Ok((name, value))
         };
-        Ok((name, value))
-    };
     all.into_iter().map(variable).collect()
 }
 

@@ -4,15 +4,22 @@ use crate::service::Service;
 use crate::service::words::{Caller, CompleteRequest};
 use althing_chat::Message;
 use althing_exthost::{Error, Models};
-use althing_stdx::Fault;
+use althing_stdx::{Fault, Kind};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-/// The models of a service.
-pub struct Voices(pub Arc<Service>);
+/// The models of a service, which may have extensions of its own and outlives none of them.
+pub struct Voices(pub Weak<Service>);
+
+impl Voices {
+    fn service(&self) -> Result<Arc<Service>, Error> {
+        let over = || failed(Fault::new(Kind::Cancelled, "the service is over"));
+        self.0.upgrade().ok_or_else(over)
+    }
+}
 
 /// What `ai/complete` takes: a name, and a prompt or messages.
 #[derive(Deserialize)]
@@ -53,7 +60,8 @@ fn failed(fault: Fault) -> Error {
 
 fn request(params: Value) -> Result<CompleteRequest, Error> {
     let wrong = |what: String| failed(Fault::invalid(what));
-    let params: Params = serde_json::from_value(params).map_err(|error| wrong(error.to_string()))?;
+    let params: Params =
+        serde_json::from_value(params).map_err(|error| wrong(error.to_string()))?;
     if params.prompt.is_some() != params.messages.is_empty() {
         return Err(wrong("prompt: it is a prompt or messages, one of them".into()));
     }
@@ -70,7 +78,7 @@ fn request(params: Value) -> Result<CompleteRequest, Error> {
 impl Models for Voices {
     fn models(&self) -> BoxFuture<'_, Result<Value, Error>> {
         async {
-            let all = self.0.models(None).await.map_err(failed)?;
+            let all = self.service()?.models(None).await.map_err(failed)?;
             let models = all.iter().filter(|model| model.enabled).map(|model| {
                 let id = format!("{}:{}", model.provider_id, model.model_id);
                 json!({ "id": id, "name": model.display })
@@ -88,7 +96,7 @@ impl Models for Voices {
         async move {
             let request = request(params)?;
             let caller = Caller { connection: extension.into(), name: "extension".into() };
-            let done = self.0.complete(&caller, request).await.map_err(failed)?;
+            let done = self.service()?.complete(&caller, request).await.map_err(failed)?;
             let usage = done.usage.map(|it| json!({ "input": it.input, "output": it.output }));
             Ok(json!({ "text": done.message.text, "model": done.answered_by, "usage": usage }))
         }
@@ -104,7 +112,8 @@ mod tests {
     fn a_prompt_or_messages() {
         let asked = request(json!({ "model": "fast", "prompt": "Hi", "maxTokens": 5 })).unwrap();
         assert_eq!((asked.messages, asked.max_tokens), (vec![Message::user("Hi")], Some(5)));
-        let messages = json!([{ "role": "system", "content": "s" }, { "role": "user", "content": "u" }]);
+        let messages =
+            json!([{ "role": "system", "content": "s" }, { "role": "user", "content": "u" }]);
         let asked = request(json!({ "model": "fast", "messages": messages })).unwrap();
         assert_eq!(asked.messages, [Message::system("s"), Message::user("u")]);
         for wrong in [

@@ -2,9 +2,7 @@
 
 use crate::command::tell;
 use crate::terminal::Screen;
-use althing_hub::extensions::{
-    Answer, Ask, Buttons, Desk, Error, Pick, Question, Window, code,
-};
+use althing_hub::extensions::{Answer, Ask, Buttons, Desk, Error, Pick, Question, Window, code};
 use althing_stdx::text::one_line;
 use futures_util::future::BoxFuture;
 use std::io::Write;
@@ -85,7 +83,8 @@ fn described(question: &Question) -> String {
                 Pick::Directory => "a folder",
             };
             let begin = default_path.iter().chain(default_name).cloned().collect::<Vec<_>>();
-            let begin = if begin.is_empty() { String::new() } else { format!(" ({})", begin.join("/")) };
+            let begin =
+                if begin.is_empty() { String::new() } else { format!(" ({})", begin.join("/")) };
             format!("{}: {what}{begin}", title.as_deref().unwrap_or("Files"))
         }
     };
@@ -152,7 +151,9 @@ fn what_may_be_typed() {
         let (title, default_path, default_name) = (None, None, None);
         Ask::Files { pick, title, default_path, default_name, filters: vec![] }
     };
-    let picked = |paths: &[&str]| Some(Answer::Picked(Some(paths.iter().map(|it| it.to_string()).collect())));
+    let picked = |paths: &[&str]| {
+        Some(Answer::Picked(Some(paths.iter().map(|it| it.to_string()).collect())))
+    };
     assert_eq!(read(&files(Pick::OpenFile), ""), Some(Answer::Picked(None)));
     assert_eq!(read(&files(Pick::OpenFile), "/a b"), picked(&["/a b"]));
     assert_eq!(read(&files(Pick::OpenFiles), "/a /b"), picked(&["/a", "/b"]));

@@ -29,4 +29,3 @@ pub async fn play(recording: &Path) -> Result<()> {
     // A host may still be reading what was said; the pipe holds it after we are gone.
     std::process::exit(0)
 }
-

@@ -74,8 +74,7 @@ async fn play_again(desk: &Desk, recording: &Path, args: &Session) -> Result<()>
 }
 
 fn command_of(line: &record::Line) -> Option<String> {
-    let is_command =
-        line.from == record::From::Host && line.message["method"] == "command/execute";
+    let is_command = line.from == record::From::Host && line.message["method"] == "command/execute";
     is_command.then(|| line.message["params"]["command"].as_str().map(String::from))?
 }
 
@@ -113,12 +112,13 @@ async fn session(
 ) -> Result<Document> {
     let document = hub::open(&args.message)?;
     let person = Arc::new(Person::new(args, desk)?);
-    let wants_models = troupe.members.iter().any(|it| it.entry.grants.contains(&hub::Grant::Models));
+    let wants_models =
+        troupe.members.iter().any(|it| it.entry.grants.contains(&hub::Grant::Models));
     let service = match wants_models {
         true => Some(Service::over(desk.library_to_read().await?).await?),
         false => None,
     };
-    let models = service.clone().map(|it| Arc::new(Voices(it)) as _);
+    let models = service.as_ref().map(|it| Arc::new(Voices(Arc::downgrade(it))) as _);
     let (screen, verbose) = (desk.screen, args.verbose);
     let differences = Arc::new(AtomicUsize::new(0));
     let counted = differences.clone();
