@@ -140,7 +140,7 @@ fn what_goes_wrong_has_its_exit_code() {
     run(&home, &wrong("crash"), "crash", &[]).ends(18).warns("out of luck");
     run(&home, &wrong("crash-in-initialize"), "x", &[]).ends(18).warns("cannot find my teeth");
     run(&home, "/no/such/program", "x", &[]).ends(18);
-    run(&home, &wrong("flood"), "flood", &["--timeout", "60s"]).ends(18);
+    run(&home, &wrong("never-again"), "never-again", &[]).ends(18);
     let args = ["extensions", "run", &echo, "-m", "none.hl7", "-c", "echo/show"];
     home.run(&args).ends(3).warns("there is no such file");
     home.is_left();

