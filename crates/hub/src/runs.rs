@@ -170,6 +170,11 @@ impl Runs {
         let lease = self.library.store().lease(&id).await?;
         let events = self.library.store().events(&id).await?;
         let mut opening = opening_of(&id, &events)?.clone();
+        if opening.council.is_some() {
+            // Killed between its last event and its folder, a council still leaves one.
+            let folder = council::folder_of(&self.library.book().config.data_dir, &id);
+            council::keep(folder, events.clone()).await?;
+        }
         check_resumable(&id, &events)?;
         opening.max_cost_usd =
             max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);

@@ -42,7 +42,9 @@ fn soak_kill_dash_nine_comes_to_the_same_plan() {
         let home = Home::with(&upstream);
         let is_done = kill(&home, &upstream, &mut fastrand::Rng::with_seed(seed));
         if !is_done {
-            home.run(&["resume", "last", "-q"]).ends(0);
+            // Killed between its last event and its exit, there is nothing left to do.
+            let done = home.run(&["resume", "last", "-q"]);
+            assert!(done.code == Some(0) || done.err.contains("is complete"), "{done:?}");
         }
         assert_eq!(final_plan(&home), want, "seed {seed}");
         check(&home.events("last"), &upstream);

@@ -36,7 +36,7 @@ fn the_official_mcp_client_calls_them() {
     let mut drive = home.foreign(&python);
     drive.arg(script).args([env!("CARGO_BIN_EXE_althing"), "mcp"]);
     let done = Done::of(drive.output().unwrap());
-    done.ends(0).says("tools: ask complete models calc_add calc_mean\n");
+    done.ends(0).says("tools: ask complete plan models calc_add calc_mean\n");
     done.says("about: Adds two numbers").says("wanted: a b\n").says("add: 42\n");
     done.says("failed: arguments: 'b' is missing").says("failed: arguments: there is no 'c'");
     done.says("failed: worker 'calc': mean failed: ").says("unknown: ");
