@@ -16,6 +16,8 @@ const asked = (page, part) => page.waitForFunction((part) => {
   return dialogue.open && dialogue.textContent.includes(part);
 }, {}, part);
 
+const answered = (page) => page.waitForFunction(() => !document.getElementById("dialogue").open);
+
 /** Clicks the button that says so, in the dialogue or a bar. */
 async function click(page, within, word) {
   const handle = await page.waitForFunction((within, word) => [...document.querySelectorAll(`${within} button`)]
@@ -59,7 +61,7 @@ await withBrowser(async (browser) => {
   await page.keyboard.press("Enter");
   await asked(page, "1: MSH|");
   await page.keyboard.press("Escape");
-  await page.waitForFunction(() => !document.getElementById("dialogue").open);
+  await answered(page);
 
   // A field that an extension patches.
   await press(page, "editor/fill");
@@ -88,6 +90,7 @@ await withBrowser(async (browser) => {
     ?.textContent.endsWith("/sub"));
   await click(page, "#dialogue", "Take this folder");
   await until(page, "NTE|||one=");
+  await answered(page);
   const note = (await page.$eval("#text", (it) => it.value)).split("\n").find((line) => line.startsWith("NTE"));
   check(/one=\S+\/sub\/one\.hl7 many=\S+\/sub\/one\.hl7,\S+\/sub\/two\.txt save=\S+\/out\.hl7 folder=\S+\/sub$/
     .test(note), note);
@@ -107,6 +110,7 @@ await withBrowser(async (browser) => {
   await press(page, "hostile/say");
   await asked(page, "<img src=x onerror=");
   await click(page, "#dialogue", "OK");
+  await answered(page);
   const found = await page.evaluate(async () => ({
     scripts: document.querySelectorAll("script").length,
     inline: document.querySelectorAll("main svg, dialog svg").length,

@@ -179,7 +179,7 @@ impl Studio {
         }
         if host.revision() != revision {
             let text = "revision: the message has changed meanwhile; yours is not taken";
-            return Err(Fault::new(Kind::Busy, text).status(409));
+            return Err(Fault::invalid(text).status(409));
         }
         host.edit(text);
         Ok(())
