@@ -46,7 +46,7 @@ await withBrowser(async (browser) => {
   // Everything can be reached by keyboard, and what has the focus can be seen.
   const reached = [];
   await page.evaluate(() => document.activeElement?.blur());
-  for (let press = 0; press < 6; press++) {
+  for (let press = 0; press < 7; press++) {
     await page.keyboard.press("Tab");
     reached.push(await page.evaluate(() => document.activeElement.id || document.activeElement.className
       || document.activeElement.textContent));

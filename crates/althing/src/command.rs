@@ -4,6 +4,7 @@ mod ask;
 mod config;
 mod connections;
 mod doctor;
+mod extensions;
 mod history;
 mod install;
 mod metrics;
@@ -65,6 +66,7 @@ async fn others(command: Command) -> Result<()> {
         Command::Providers(action) => providers::providers(action).await,
         Command::Routes(action) => routes::routes(action).await,
         Command::Workers(action) => workers::workers(action).await,
+        Command::Extensions(action) => extensions::extensions(*action).await,
         Command::Serve(args) => serve::serve(args).await,
         Command::Mcp => serve::mcp().await,
         Command::Metrics(args) => metrics::metrics(args).await,

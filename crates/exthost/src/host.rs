@@ -284,7 +284,7 @@ impl Host {
 
     /// Tells all extensions that the host closes, and waits until none is left: six seconds, if
     /// all goes wrong.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         for extension in &self.shared.extensions {
             // Fails only for a supervisor that is gone.
             let _ = extension.control.send(Input::Stop(Reason::Closing)).await;

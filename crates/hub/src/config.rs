@@ -5,6 +5,8 @@ mod address;
 mod agents;
 mod choice;
 mod dotenv;
+pub(crate) mod edit;
+mod extensions;
 mod file;
 mod key;
 mod layers;
@@ -23,6 +25,8 @@ mod world;
 
 pub use agents::{AGENTS, AgentConfig, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
+pub use edit::{add_extension, enable_extension, remove_extension};
+pub use extensions::ExtensionConfig;
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
 pub use providers::{Configured, ModelEntry};
@@ -70,6 +74,8 @@ pub struct Config {
     pub endpoints: Vec<Configured>,
     /// Functions in other languages, in the order of the file.
     pub workers: Vec<WorkerConfig>,
+    /// Programs around the message in the editor, in the order of the file.
+    pub extensions: Vec<ExtensionConfig>,
     /// The agents that the file speaks of.
     pub agents: Vec<AgentConfig>,
     /// The person's own prices over the table.
@@ -94,6 +100,7 @@ impl Config {
         }
         config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
         config.workers = workers::read(&layers, &mut warnings);
+        config.extensions = extensions::read(&layers, &mut warnings);
         config.agents = agents::read(&layers.file, &mut warnings);
         config.prices = prices::read(&layers.file, &mut warnings);
         layers.file.check_names(&mut warnings);
@@ -119,6 +126,7 @@ impl Config {
             models: Sourced::default(vec![]),
             endpoints: vec![],
             workers: vec![],
+            extensions: vec![],
             agents: vec![],
             prices: Sourced::default(Prices::default()),
             file: world.config_file(),
@@ -163,7 +171,8 @@ impl Config {
         });
         let providers = self.endpoints.iter().flat_map(Configured::rows);
         let workers = self.workers.iter().flat_map(WorkerConfig::rows);
-        let own = providers.chain(workers).chain(prices::rows(self));
+        let extensions = self.extensions.iter().flat_map(ExtensionConfig::rows);
+        let own = providers.chain(workers).chain(extensions).chain(prices::rows(self));
         files.into_iter().chain(settings).chain(own).collect()
     }
 }

@@ -7,6 +7,7 @@ pub mod config;
 pub mod council;
 pub mod discover;
 pub mod export;
+pub mod extensions;
 pub mod face;
 pub mod lineup;
 pub mod local;

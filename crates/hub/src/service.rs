@@ -18,6 +18,7 @@ pub mod words;
 
 use crate::book::Library;
 use crate::config::World;
+use crate::extensions::Studio;
 use crate::store::Store;
 use althing_gateway::Gateway;
 use althing_stdx::Result;
@@ -25,7 +26,7 @@ use changes::Changes;
 use connections::Connections;
 use logins::Logins;
 use metrics::Metrics;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use streams::Streams;
 
 /// The service. One per process, shared by its faces.
@@ -37,6 +38,8 @@ pub struct Service {
     pub connections: Arc<Connections>,
     pub streams: Streams,
     pub changes: Changes,
+    /// Those that the web application shows.
+    pub extensions: OnceLock<Studio>,
     logins: Logins,
     /// When the providers were last asked for a name that nobody knew.
     looked: tokio::sync::Mutex<Option<tokio::time::Instant>>,
@@ -62,6 +65,7 @@ impl Service {
             connections: Arc::new(Connections::new(changes.clone())),
             streams: Streams::default(),
             changes,
+            extensions: OnceLock::new(),
             logins: Logins::default(),
             looked: Default::default(),
             library,
@@ -73,6 +77,9 @@ impl Service {
     /// Writes what is still in memory. Calls under way have been dropped before.
     pub async fn close(&self) -> Result<()> {
         self.streams.close_all();
+        if let Some(studio) = self.extensions.get() {
+            studio.close().await;
+        }
         self.library.means().runners.close().await;
         self.library.workers().close().await;
         self.metrics.flush().await

@@ -2,7 +2,7 @@
 //! are first needed, and end with this process or when nobody has needed them for a while.
 
 mod function;
-mod log;
+pub(crate) mod log;
 mod model;
 mod names;
 mod offer;

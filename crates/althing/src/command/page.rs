@@ -19,22 +19,27 @@ pub struct Page {
 }
 
 /// The address of the page, with what opens it.
-pub fn address(of: SocketAddr, token: &Token) -> String {
-    format!("http://{of}/ui/?token={}", token.secret().expose())
+pub fn address(of: SocketAddr, path: &str, token: &Token) -> String {
+    format!("http://{of}{path}?token={}", token.secret().expose())
 }
 
 impl Page {
-    /// Serves on a free port and says where.
+    /// Serves the page of councils on a free port and says where.
     pub async fn open(desk: &Desk, library: Arc<Library>) -> Result<Page> {
+        Page::serve(desk, Service::over(library).await?, "/ui/").await
+    }
+
+    /// Serves on a free port and says where the page at `path` is.
+    pub async fn serve(desk: &Desk, service: Arc<Service>, path: &str) -> Result<Page> {
         let token = Token::load_or_create(&desk.config.data_dir)?;
         let options = http::Options {
             address: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0),
             token: token.clone(),
             limits: http::Limits::default(),
         };
-        let (service, stop) = (Service::over(library).await?, CancellationToken::new());
+        let stop = CancellationToken::new();
         let bound = http::serve(service.clone(), options, stop.clone()).await?;
-        tell(desk.screen, &format!("The page: {}", address(bound.address(), &token)));
+        tell(desk.screen, &format!("The page: {}", address(bound.address(), path, &token)));
         Ok(Page { bound, service, stop })
     }
 
@@ -45,6 +50,11 @@ impl Page {
             tell(desk.screen, "The page stays until Ctrl-C.");
             stops.next().await;
         }
+        self.end().await
+    }
+
+    /// Ends it.
+    pub async fn end(self) -> Result<()> {
         self.stop.cancel();
         self.bound.ended().await;
         self.service.close().await

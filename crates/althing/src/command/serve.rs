@@ -4,6 +4,7 @@ use super::{Desk, page, print, tell};
 use crate::args;
 use crate::terminal::{DIM, GOOD};
 use crate::watch::Stops;
+use althing_hub::extensions::{Studio, Troupe};
 use althing_hub::face::dbus::{self, BUS_NAME, BusAddress};
 use althing_hub::face::http::{self, Bound, Token};
 use althing_hub::face::mcp as tools;
@@ -22,6 +23,7 @@ pub async fn serve(args: args::Serve) -> Result<()> {
     let mut stops = Stops::new()?;
     raise_descriptors();
     let service = Service::open(desk.world.clone()).await?;
+    offer_extensions(&desk, &service);
     let stop = CancellationToken::new();
     let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
     let http =
@@ -45,6 +47,16 @@ pub async fn serve(args: args::Serve) -> Result<()> {
         closed = leave => done.and(closed),
         // Asked twice: at once.
         () = stops.next() => done,
+    }
+}
+
+/// The page of extensions, where there are any. They start when it is first looked at.
+fn offer_extensions(desk: &Desk, service: &Arc<Service>) {
+    let troupe = Troupe::enabled(&desk.config);
+    if !troupe.members.is_empty() {
+        let home = desk.world.home.clone();
+        // Nothing is there before.
+        let _ = service.extensions.set(Studio::new(troupe, None, service, home));
     }
 }
 
@@ -106,7 +118,7 @@ async fn greeting(desk: &Desk, service: &Service, bus: bool, http: Option<&Bound
         text.push_str(&format!("{sign} http://{address}/v1  (key: `althing token`)\n"));
         // A log file is no place for a token; a person's screen is where the link is clicked.
         let page = match Token::load_or_create(&desk.config.data_dir) {
-            Ok(token) if std::io::stdout().is_terminal() => page::address(address, &token),
+            Ok(token) if std::io::stdout().is_terminal() => page::address(address, "/ui/", &token),
             _ => format!("http://{address}/ui/?token=…  (the token: `althing token`)"),
         };
         text.push_str(&format!("{sign} {page}\n"));

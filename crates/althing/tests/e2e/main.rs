@@ -7,6 +7,7 @@ mod agents;
 mod ask;
 mod crowd;
 mod dbus;
+mod extensions;
 mod faults;
 mod frontend;
 mod harness;

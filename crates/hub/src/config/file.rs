@@ -15,13 +15,13 @@ use toml::{Table, Value};
 pub const TEMPLATE: &str = include_str!("template.toml");
 
 /// A longer file is not read.
-const FILE_BYTES_MAX: u64 = 256 * 1024;
+pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// The keys of `[providers.<id>]`.
 const PROVIDER_KEYS: &[&str] =
     &["provider", "api_key", "api_key_env", "base_url", "models", "parallel"];
 /// The sections that are no settings.
-const SECTIONS: &[&str] = &["providers", "prices", "logins", "agents", "workers"];
+const SECTIONS: &[&str] = &["providers", "prices", "logins", "agents", "workers", "extensions"];
 
 /// What the file says; empty where there is none. It holds keys, so it cannot be printed.
 pub(super) struct TomlFile {
@@ -81,6 +81,11 @@ impl TomlFile {
     /// What is below `workers`, whatever it is.
     pub(super) fn workers(&self) -> Option<&Value> {
         self.table.get("workers")
+    }
+
+    /// What is below `extensions`, whatever it is.
+    pub(super) fn extensions(&self) -> Option<&Value> {
+        self.table.get("extensions")
     }
 
     /// The folder it is in.
@@ -248,7 +253,7 @@ pub fn init(path: &Path) -> Result<()> {
     file.write_all(TEMPLATE.as_bytes()).map_err(failed)
 }
 
-fn private_folder() -> fs::DirBuilder {
+pub(super) fn private_folder() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

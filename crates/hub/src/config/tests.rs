@@ -1,6 +1,7 @@
 //! Files in a folder of the test's own, variables as data, and the effective values as text.
 
 mod agents;
+mod extensions;
 mod files;
 mod secrets;
 mod servers;

@@ -1,5 +1,5 @@
-//! What a worker prints, in a file of its own with a limit. A worker without one loses nothing but
-//! its words.
+//! What a worker or an extension prints, in a file of its own with a limit. Who has none loses nothing
+//! but its words.
 
 use crate::log::now_ms;
 use althing_stdx::redact::redact;
@@ -18,9 +18,9 @@ const LINE_CHARS_MAX: usize = 2_000;
 const END: &str = "log";
 const OLD_END: &str = "old.log";
 
-/// The log of one worker. Clones write the same one.
+/// The log of one of them. Clones write the same one.
 #[derive(Debug, Clone)]
-pub(super) struct Log {
+pub(crate) struct Log {
     folder: PathBuf,
     name: String,
     page: Arc<Mutex<Option<Page>>>,
@@ -38,18 +38,18 @@ struct Page {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub at_ms: u64,
-    /// `out`, `err`, or `althing` for what we say of it.
+    /// `out`, `err`, or `althing` for what we say of it; of an extension also how much it matters.
     pub from: String,
     pub text: String,
 }
 
 impl Log {
-    pub(super) fn new(folder: &Path, name: &str) -> Log {
+    pub(crate) fn new(folder: &Path, name: &str) -> Log {
         Log { folder: folder.into(), name: name.into(), page: Arc::default() }
     }
 
     /// Every worker that has a log in `folder`.
-    pub(super) fn names(folder: &Path) -> Vec<String> {
+    pub(crate) fn names(folder: &Path) -> Vec<String> {
         let files = fs::read_dir(folder).into_iter().flatten().flatten();
         let name = |file: fs::DirEntry| {
             let name = file.file_name().to_string_lossy().into_owned();
@@ -63,7 +63,7 @@ impl Log {
 
     /// Adds what was printed. It is called from where a worker's output is read, so it must not
     /// fail, and what cannot be written is lost.
-    pub(super) fn add(&self, from: &str, text: &str) {
+    pub(crate) fn add(&self, from: &str, text: &str) {
         let at = now_ms();
         let lines = text.lines().map(|line| {
             let line = printable(&redact(&clip(line, LINE_CHARS_MAX)));
@@ -102,10 +102,10 @@ impl Log {
     }
 
     /// The last lines.
-    pub(super) fn last(&self, lines_max: usize) -> Result<Vec<Line>> {
+    pub(crate) fn last(&self, lines_max: usize) -> Result<Vec<Line>> {
         let is_name = !self.name.contains(['/', '\0']) && !self.name.starts_with('.');
         if !is_name || !self.path(END).exists() {
-            let text = format!("worker: '{}' has printed nothing yet", self.name);
+            let text = format!("'{}' has printed nothing yet", self.name);
             return Err(Fault::new(Kind::NotFound, text));
         }
         let text = [OLD_END, END].map(|end| read(&self.path(end)).unwrap_or_default()).concat();

@@ -3,6 +3,7 @@
 //! shown to anybody without the token.
 
 mod entry;
+mod extensions;
 mod pages;
 mod state;
 #[cfg(test)]
@@ -54,17 +55,18 @@ struct Asked {
 
 /// Paths below `/ui`.
 pub(super) fn routes(router: Router<Desk>) -> Router<Desk> {
-    let router = router
+    let router = extensions::routes(router)
         .route("/ui/state", get(state))
         .route("/ui/events", get(events))
         .route("/ui/plan.md", get(plan));
     pages::ALL.iter().fold(router, |router, page| router.route(page.path, get(|| page.reply())))
 }
 
-/// Puts the headers of the application on an answer.
+/// Puts the headers of the application on an answer, except where it has its own.
 pub(super) fn dressed(mut reply: Reply) -> Reply {
     for (name, value) in HEADERS {
-        reply.headers_mut().insert(*name, HeaderValue::from_static(value));
+        let place = reply.headers_mut().entry(*name);
+        place.or_insert(HeaderValue::from_static(value));
     }
     reply
 }

@@ -182,3 +182,28 @@ async fn a_watcher_who_was_cut_off_misses_nothing() {
     let text = until(&mut line, "id: r2:0").await;
     assert_eq!(messages(&text).last().unwrap().1["phase"], "starting");
 }
+
+#[tokio::test]
+async fn the_page_of_extensions_takes_json_of_who_has_the_token() {
+    let face = Face::start(Limits::default()).await;
+    let state = face.ask("GET", "/ui/extensions/state", "").await;
+    assert_eq!(state.json(), json!({ "configured": false }));
+    for path in ["document", "log", "folder", "events", "icon?extension=x&button=y"] {
+        assert_eq!(face.ask("GET", &format!("/ui/extensions/{path}"), "").await.status, 404);
+    }
+    let (status, head, _) =
+        raw(&face, "/ui/extensions", &[&format!("authorization: Bearer {TOKEN}")]).await;
+    assert_eq!(status, 200);
+    assert!(head.contains("cross-origin-opener-policy: same-origin-allow-popups\r\n"), "{head}");
+    let body = r#"{"do":"command","command":"x"}"#;
+    for (header, want) in [
+        ("", 415),
+        ("content-type: text/plain\r\n", 415),
+        ("content-type: application/json\r\n", 404),
+        ("content-type: application/json\r\norigin: https://evil.example\r\n", 403),
+    ] {
+        let mut line = face.connect().await;
+        line.send(&face.request("POST", "/ui/extensions/do", header, body)).await;
+        assert_eq!(line.answer().await.status, want, "{header}");
+    }
+}

@@ -22,9 +22,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Events read at once; the rest come with the next look, which follows without a pause.
 const EVENTS_MAX: u32 = 2000;
 /// After so much silence a comment shows that both sides are still there.
-const PING: Duration = Duration::from_secs(15);
+pub(super) const PING: Duration = Duration::from_secs(15);
 /// What a page waits before it comes back.
-const RETRY_MS: u64 = 1000;
+pub(super) const RETRY_MS: u64 = 1000;
 
 /// Which run is watched: one by name, or always the newest.
 pub(super) type Wanted = Option<String>;
@@ -36,6 +36,16 @@ pub(crate) struct Watchers(Arc<Semaphore>);
 impl Default for Watchers {
     fn default() -> Watchers {
         Watchers(Arc::new(Semaphore::new(WATCHERS_MAX)))
+    }
+}
+
+impl Watchers {
+    /// A place among them, until it is dropped.
+    pub(super) fn enter(&self) -> Result<OwnedSemaphorePermit> {
+        self.0.clone().try_acquire_owned().map_err(|_| {
+            let text = format!("{WATCHERS_MAX} pages are watching already; close one");
+            Fault::new(Kind::Busy, text)
+        })
     }
 }
 
@@ -108,10 +118,7 @@ pub(super) async fn follow(
     after: Option<Mark>,
     watchers: &Watchers,
 ) -> Result<impl Stream<Item = Result<Bytes, Infallible>> + Send + use<>> {
-    let place = watchers.0.clone().try_acquire_owned().map_err(|_| {
-        let text = format!("{WATCHERS_MAX} pages are watching already; close one");
-        Fault::new(Kind::Busy, text)
-    })?;
+    let place = watchers.enter()?;
     // A name that is wrong is told now, not in the stream.
     find(&store, &wanted).await?;
     let watch = Watch {

@@ -1,0 +1,272 @@
+//! `run` and `inspect`: extensions around a message, without a page.
+
+use super::person::Terminal;
+use super::play::DIFFERS;
+use crate::args::{InspectExtensions, RunExtensions, Session};
+use crate::command::{Desk, print, tell};
+use crate::watch::Stops;
+use althing_hub::extensions::{
+    self as hub, Answer, Answers, Document, Error, Host, Level, Question, Recorder, State, Troupe,
+    Voices, Window, code, record,
+};
+use althing_hub::service::Service;
+use althing_stdx::text::{one_line, printable};
+use althing_stdx::{Fault, Kind, Result};
+use futures_util::future::BoxFuture;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::timeout;
+
+/// Bytes of an answers file and of a recording; a longer one is refused.
+const ANSWERS_BYTES_MAX: u64 = 1 << 20;
+const RECORDING_BYTES_MAX: u64 = 64 << 20;
+/// Characters of a question that stayed open, where it is told.
+const SHOWN_CHARS_MAX: usize = 200;
+
+pub async fn run(desk: &Desk, args: RunExtensions) -> Result<()> {
+    desk.warn();
+    let troupe = Troupe::named(&desk.config, &desk.world, &args.extensions)?;
+    if args.in_place && args.session.message.as_os_str() == "-" {
+        return Err(Fault::invalid("--in-place: standard input is no place to write to"));
+    }
+    let done = session(desk, &troupe, &args.session, &args.command, None).await?;
+    let target = if args.in_place { Some(&args.session.message) } else { args.output.as_ref() };
+    match target {
+        Some(path) => hub::save(path, done.text()),
+        None if std::io::stdout().is_terminal() => {
+            print(&format!("{}\n", printable(&done.text().replace('\r', "\n"))))
+        }
+        // To the byte.
+        None => print(done.text()),
+    }
+}
+
+pub async fn inspect(desk: &Desk, args: InspectExtensions) -> Result<()> {
+    desk.warn();
+    if let Some(recording) = &args.replay {
+        return play_again(desk, recording, &args.session).await;
+    }
+    let troupe = Troupe::named(&desk.config, &desk.world, &args.extensions)?;
+    let recorder: Recorder = Arc::new(|line| {
+        let line = serde_json::to_string(line).expect("a line is JSON");
+        // A reader that is gone wants no more lines.
+        let _ = writeln!(std::io::stdout(), "{line}");
+    });
+    session(desk, &troupe, &args.session, &args.command, Some(recorder)).await.map(drop)
+}
+
+/// Runs the host again, with a recording in the place of the extension.
+async fn play_again(desk: &Desk, recording: &Path, args: &Session) -> Result<()> {
+    let lines = read_recording(recording)?;
+    let commands: Vec<String> = lines.iter().filter_map(command_of).collect();
+    let program = std::env::current_exe().map_err(Fault::internal)?;
+    let file = std::path::absolute(recording).map_err(Fault::internal)?;
+    let mut troupe = Troupe::named(&desk.config, &desk.world, &["recorded /".into()])?;
+    let member = troupe.members.first_mut().expect("one was named");
+    member.entry.path = program.to_string_lossy().into_owned();
+    let words = ["extensions", "play", &file.to_string_lossy()].map(String::from);
+    member.entry.args = words.to_vec();
+    let done = session(desk, &troupe, args, &commands, None).await?;
+    drop(done);
+    print("The host says what it said.\n")
+}
+
+fn command_of(line: &record::Line) -> Option<String> {
+    let is_command = line.from == record::From::Host && line.message["method"] == "command/execute";
+    is_command.then(|| line.message["params"]["command"].as_str().map(String::from))?
+}
+
+/// The messages of one extension; a recording of several is refused.
+pub fn read_recording(path: &Path) -> Result<Vec<record::Line>> {
+    let text = read(path, RECORDING_BYTES_MAX)?;
+    let wrong = |why: String| Fault::invalid(format!("{}: {why}", path.display()));
+    let lines = record::read(&text).map_err(wrong)?;
+    let first = lines.first().ok_or_else(|| wrong("there is nothing in it".into()))?;
+    match lines.iter().all(|line| line.extension == first.extension) {
+        true => Ok(lines),
+        false => Err(wrong("it has several extensions; record one alone to play it".into())),
+    }
+}
+
+fn read(path: &Path, bytes_max: u64) -> Result<String> {
+    let shown = path.display();
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(bytes_max + 1).read_to_string(&mut text))
+        .map_err(|error| Fault::new(Kind::NotFound, format!("{shown}: {error}")))?;
+    match text.len() as u64 > bytes_max {
+        true => Err(Fault::invalid(format!("{shown}: more than {bytes_max} bytes"))),
+        false => Ok(text),
+    }
+}
+
+/// Starts, runs the commands, and ends everything, whatever happens.
+async fn session(
+    desk: &Desk,
+    troupe: &Troupe,
+    args: &Session,
+    commands: &[String],
+    recorder: Option<Recorder>,
+) -> Result<Document> {
+    let document = hub::open(&args.message)?;
+    let person = Arc::new(Person::new(args, desk)?);
+    let wants_models =
+        troupe.members.iter().any(|it| it.entry.grants.contains(&hub::Grant::Models));
+    let service = match wants_models {
+        true => Some(Service::over(desk.library_to_read().await?).await?),
+        false => None,
+    };
+    let models = service.as_ref().map(|it| Arc::new(Voices(Arc::downgrade(it))) as _);
+    let (screen, verbose) = (desk.screen, args.verbose);
+    let differences = Arc::new(AtomicUsize::new(0));
+    let counted = differences.clone();
+    let heard: hub::LogSink = Arc::new(move |name, line| {
+        counted.fetch_add(line.text.starts_with(DIFFERS) as usize, Ordering::Relaxed);
+        if verbose || line.level > Level::Info {
+            tell(screen, &format!("{name}: {}: {}", hub::level_name(line.level), line.text));
+        }
+    });
+    let mut stops = Stops::new()?;
+    let host = troupe.start(document, person.clone(), models, recorder, Some(heard));
+    let work = timeout(args.timeout, work(&host, troupe, commands, args.settle));
+    let done = tokio::select! {
+        done = work => done.unwrap_or_else(|_| Err(Fault::new(Kind::TimedOut, late(args)))),
+        () = stops.next() => Err(Fault::new(Kind::Cancelled, "stopped")),
+    };
+    tokio::select! {
+        () = host.stop() => {}
+        // Asked twice: the host kills what is left when it is dropped.
+        () = stops.next() => {}
+    }
+    let document = host.document();
+    drop(host);
+    if let Some(service) = service {
+        service.close().await?;
+    }
+    match done {
+        Err(fault) if fault.kind != Kind::Upstream => return Err(fault),
+        // An extension may have failed because nobody answered.
+        done => person.is_content().and(done)?,
+    }
+    match differences.load(Ordering::Relaxed) {
+        0 => Ok(document),
+        count => {
+            let text = format!("the host differs from the recording {count} times, told above");
+            Err(Fault::new(Kind::Upstream, text))
+        }
+    }
+}
+
+fn late(args: &Session) -> String {
+    format!("--timeout: not quiet within {} s", args.timeout.as_secs())
+}
+
+async fn work(
+    host: &Host,
+    troupe: &Troupe,
+    commands: &[String],
+    settle: std::time::Duration,
+) -> Result<()> {
+    host.settled().await;
+    lives(host, troupe)?;
+    for command in commands {
+        host.command(command).map_err(|error| refused(host, error))?;
+        host.quiet(settle).await;
+        lives(host, troupe)?;
+    }
+    if commands.is_empty() {
+        host.quiet(settle).await;
+    }
+    Ok(())
+}
+
+/// A command that nobody has, with those that there are.
+fn refused(host: &Host, error: Error) -> Fault {
+    if error.code != code::COMMAND_NOT_FOUND {
+        return Fault::new(Kind::Busy, error.message);
+    }
+    let all = host.extensions().into_iter().filter_map(|info| info.manifest);
+    let known = all.flat_map(|manifest| {
+        let buttons = manifest.toolbar_buttons.into_iter().map(|button| button.command);
+        manifest.commands.into_iter().chain(buttons)
+    });
+    let mut known: Vec<String> = known.collect();
+    known.sort();
+    known.dedup();
+    let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+    Fault::new(Kind::NotFound, format!("--command: {}; there are: {known}", error.message))
+}
+
+fn lives(host: &Host, troupe: &Troupe) -> Result<()> {
+    for (info, member) in host.extensions().iter().zip(&troupe.members) {
+        if let State::Failed(why) = &info.state {
+            return Err(Fault::new(Kind::Upstream, format!("{}: {why}", member.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Who answers, and what stayed without an answer.
+struct Person {
+    answers: Either,
+    open: Mutex<Option<String>>,
+}
+
+enum Either {
+    Prepared(Answers),
+    Asked(Terminal),
+}
+
+impl Person {
+    fn new(args: &Session, desk: &Desk) -> Result<Person> {
+        let answers = match &args.answers {
+            None => Either::Asked(Terminal::new(desk.screen)),
+            Some(path) => {
+                let text = read(path, ANSWERS_BYTES_MAX)?;
+                let wrong = |error: Error| {
+                    Fault::invalid(format!("--answers: {}: {}", path.display(), error.message))
+                };
+                Either::Prepared(Answers::read(&text).map_err(wrong)?)
+            }
+        };
+        Ok(Person { answers, open: Mutex::new(None) })
+    }
+
+    fn desk(&self) -> &dyn hub::Desk {
+        match &self.answers {
+            Either::Prepared(answers) => answers,
+            Either::Asked(terminal) => terminal,
+        }
+    }
+
+    /// A question without an answer is no success, whatever the extension made of it.
+    fn is_content(&self) -> Result<()> {
+        match self.open.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(what) => Err(Fault::invalid(one_line(&what, SHOWN_CHARS_MAX))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl hub::Desk for Person {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Result<Answer, Error>> {
+        Box::pin(async {
+            let answered = self.desk().ask(question).await;
+            if let Err(error) = &answered {
+                let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                open.get_or_insert(error.message.clone());
+            }
+            answered
+        })
+    }
+
+    fn open(&self, window: &Window) -> Result<(), Error> {
+        self.desk().open(window)
+    }
+
+    fn close(&self, id: &str) {
+        self.desk().close(id);
+    }
+}

@@ -1,0 +1,91 @@
+// Windows of extensions. The person opens each, since a browser blocks what nobody clicked; that one is
+// closed is said only when it is sure.
+import { element, tell } from "/ui/frame.js";
+
+/** How often an open window is looked at. */
+const LOOK_MS = 300;
+
+/** By id: the handle, whether its page has been seen there, and whether it is out of our sight. */
+const known = new Map();
+let wanted = [];
+let act;
+
+export function drawWindows(windows, does) {
+  [wanted, act] = [windows, does];
+  for (const [id, it] of known) {
+    if (windows.some((window) => window.id === id)) continue;
+    // Its extension closed it.
+    it.handle.close();
+    known.delete(id);
+  }
+  draw();
+}
+
+function draw() {
+  const place = document.getElementById("windows");
+  const rows = wanted.map((window) => ({ window, at: stand(window.id) }));
+  const text = JSON.stringify(rows);
+  if (place.dataset.drawn === text) return;
+  place.dataset.drawn = text;
+  place.replaceChildren(...rows.map(({ window, at }) => bar(window, at)));
+}
+
+function stand(id) {
+  const it = known.get(id);
+  return it ? (it.lost ? "lost" : "open") : "asked";
+}
+
+function bar(window, at) {
+  const what = { asked: "wants to open", open: "has open", lost: "has open, where this page cannot see it," }[at];
+  const line = element("p", {}, `${window.name ?? "An extension"} ${what} `, element("strong", {}, window.url),
+    window.title ? ` (${window.title})` : "");
+  const button = (word, click) => {
+    const made = element("button", { type: "button" }, word);
+    made.addEventListener("click", click);
+    return made;
+  };
+  const open = at === "asked" ? button("Open", () => openWindow(window)) : undefined;
+  const close = button({ asked: "Do not open", open: "Close", lost: "It is closed" }[at], () => {
+    known.get(window.id)?.handle.close();
+    gone(window.id);
+  });
+  return element("li", { "data-window": window.id }, line, open, close);
+}
+
+function openWindow(window) {
+  if (!/^https?:\/\//i.test(window.url)) return;
+  const features = `popup,width=${window.width},height=${window.height}`;
+  const handle = globalThis.open("about:blank", "_blank", features);
+  if (!handle) return tell("news", "The browser blocked the window; allow windows for this page.");
+  // It keeps its opener: only so may this page close it again when its extension wants that.
+  handle.location.replace(window.url);
+  known.set(window.id, { handle, seen: false, lost: false });
+  draw();
+}
+
+/** Whether a page is there: one of another site cannot be read, and that shows that it is. */
+function isThere(handle) {
+  try {
+    return handle.location.href !== "about:blank";
+  } catch {
+    return true;
+  }
+}
+
+function gone(id) {
+  known.delete(id);
+  act({ do: "window_closed", window: id });
+  draw();
+}
+
+// A page may cut itself off from ours, and looks closed then. One that was seen and is closed now was
+// closed; of one that was never seen only the person knows.
+setInterval(() => {
+  for (const [id, it] of known) {
+    if (it.lost) continue;
+    if (!it.handle.closed) { it.seen ||= isThere(it.handle); continue; }
+    if (it.seen) { gone(id); continue; }
+    it.lost = true;
+    draw();
+  }
+}, LOOK_MS);

@@ -1,0 +1,157 @@
+// The page of extensions: node extensions.mjs PACKAGES ADDRESS SCREENSHOT. Behind it are the examples and one
+// whose texts try to be more than text.
+import { check, text, watched, withBrowser } from "./browser.mjs";
+
+const [address, screenshot] = process.argv.slice(3);
+
+const press = (page, command) => page.click(`[data-command=${JSON.stringify(command)}]`);
+const until = (page, part) => page.waitForFunction(
+  (part) => document.getElementById("text").value.includes(part), {}, part);
+const logged = (page, part) => page.waitForFunction(
+  (part) => document.getElementById("log").textContent.includes(part), {}, part);
+
+/** The dialogue with this in it. */
+const asked = (page, part) => page.waitForFunction((part) => {
+  const dialogue = document.getElementById("dialogue");
+  return dialogue.open && dialogue.textContent.includes(part);
+}, {}, part);
+
+const answered = (page) => page.waitForFunction(() => !document.getElementById("dialogue").open);
+
+/** Clicks the button that says so, in the dialogue or a bar. */
+async function click(page, within, word) {
+  const handle = await page.waitForFunction((within, word) => [...document.querySelectorAll(`${within} button`)]
+    .find((button) => button.textContent.trim() === word && !button.disabled), {}, within, word);
+  await handle.click();
+}
+
+async function opened(browser, page) {
+  await press(page, "windows/open");
+  await page.waitForSelector("#windows li");
+  const url = await text(page, "#windows strong");
+  check(/^http:\/\/127\.0\.0\.1:\d+\/$/.test(url), `the bar says ${url}`);
+  check((await text(page, "#windows li")).startsWith("Windows wants to open"), "the bar says not who");
+  check((await browser.pages()).length === 2, "a window opened without a click");
+  const target = browser.waitForTarget((it) => it.url() === url);
+  await click(page, "#windows", "Open");
+  const window = await (await target).page();
+  await window.waitForFunction(() => document.body?.textContent.includes("A page of an extension."));
+  const reaches = await window.evaluate(() => {
+    try { return window.opener.document.body !== null; } catch { return false; }
+  });
+  check(!reaches, "the window reads our page");
+  await page.waitForFunction(() => document.getElementById("windows").textContent.includes("has open http"));
+  return window;
+}
+
+await withBrowser(async (browser) => {
+  const { page, wrong } = await watched(browser);
+  await page.setViewport({ width: 1200, height: 1000 });
+  await page.goto(address, { waitUntil: "domcontentloaded" });
+  check(!page.url().includes("token"), "the token stays in the address");
+  await page.waitForFunction(() => document.getElementById("connection").textContent === "live");
+  for (const command of ["echo/show", "editor/fill", "dialogues/all", "windows/open", "hostile/say"]) {
+    await page.waitForSelector(`[data-command="${command}"]`);
+  }
+  const icon = "[data-command='echo/show'] img";
+  await page.waitForFunction((icon) => document.querySelector(icon)?.naturalWidth > 0, {}, icon);
+
+  // A command with a message, by keyboard.
+  await page.focus("[data-command='echo/show']");
+  await page.keyboard.press("Enter");
+  await asked(page, "1: MSH|");
+  await page.keyboard.press("Escape");
+  await answered(page);
+
+  // A field that an extension patches.
+  await press(page, "editor/fill");
+  await until(page, "NK1||DOE^");
+
+  // A confirmation, and files of all kinds.
+  await press(page, "dialogues/all");
+  await asked(page, "Are you sure?");
+  await page.screenshot({ path: screenshot.replace(".png", "-confirm.png") });
+  await click(page, "#dialogue", "Yes");
+  await asked(page, "One file");
+  await click(page, "#dialogue", "▸ sub");
+  await click(page, "#dialogue", "· one.hl7");
+  await page.screenshot({ path: screenshot.replace(".png", "-picker.png") });
+  await click(page, "#dialogue", "Open");
+  await asked(page, "Many files");
+  await click(page, "#dialogue", "▸ sub");
+  await click(page, "#dialogue", "· one.hl7");
+  await click(page, "#dialogue", "· two.txt");
+  await click(page, "#dialogue", "Open");
+  await asked(page, "Save");
+  await click(page, "#dialogue", "Save");
+  await asked(page, "Take this folder");
+  await click(page, "#dialogue", "▸ sub");
+  await page.waitForFunction(() => document.querySelector("#dialogue .who + * .who, #dialogue div .who")
+    ?.textContent.endsWith("/sub"));
+  await click(page, "#dialogue", "Take this folder");
+  await until(page, "NTE|||one=");
+  await answered(page);
+  const note = (await page.$eval("#text", (it) => it.value)).split("\n").find((line) => line.startsWith("NTE"));
+  check(/one=\S+\/sub\/one\.hl7 many=\S+\/sub\/one\.hl7,\S+\/sub\/two\.txt save=\S+\/out\.hl7 folder=\S+\/sub$/
+    .test(note), note);
+
+  // A window opens by a click, and its closing reaches the extension; then the other way round.
+  const first = await opened(browser, page);
+  check(!(await text(page, "#log")).includes("window closed"), "closed before it was");
+  await first.close();
+  await logged(page, "window closed: user");
+  const second = await opened(browser, page);
+  const closed = new Promise((resolve) => second.once("close", resolve));
+  await press(page, "windows/close");
+  await closed;
+  await logged(page, "window closed: extension");
+
+  // Text that looks like markup is text, and an icon is a picture of shapes.
+  await press(page, "hostile/say");
+  await asked(page, "<img src=x onerror=");
+  await click(page, "#dialogue", "OK");
+  await answered(page);
+  const found = await page.evaluate(async () => ({
+    scripts: document.querySelectorAll("script").length,
+    inline: document.querySelectorAll("main svg, dialog svg").length,
+    ran: window.ran,
+    icon: await (await fetch(document.querySelector("[data-command='hostile/say'] img").src)).text(),
+  }));
+  check(found.scripts === 1 && found.inline === 0 && found.ran === undefined, JSON.stringify(found));
+  check(found.icon.includes("<rect") && !/script|onload|href/.test(found.icon), found.icon);
+
+  // What the person types is what extensions see; what is not allowed is refused.
+  await page.$eval("#text", (it) => {
+    it.value = it.value.replace("JANE", "MARY");
+    it.dispatchEvent(new Event("input"));
+  });
+  await click(page, ".actions", "Apply");
+  await page.waitForFunction(() => document.getElementById("apply").disabled);
+  await click(page, ".actions", "Save");
+  await page.waitForFunction(() => document.getElementById("news").textContent === "saved");
+  const answers = await page.evaluate(async () => {
+    const post = (type, body) => fetch("/ui/extensions/do", { method: "POST", headers: { "content-type": type }, body });
+    return {
+      outside: (await fetch("/ui/extensions/folder?path=/etc")).status,
+      open: (await post("application/json", '{"do":"open","path":"/etc/passwd"}')).status,
+      form: (await post("text/plain", '{"do":"save"}')).status,
+      bad: (await post("application/json", '{"do":"nothing"}')).status,
+      text: (await (await fetch("/ui/extensions/document")).json()).text,
+    };
+  });
+  check(answers.text.includes("DOE^MARY\r") || answers.text.includes("DOE^MARY|"), answers.text);
+  delete answers.text;
+  check(JSON.stringify(answers) === '{"outside":403,"open":403,"form":415,"bad":400}', JSON.stringify(answers));
+
+  // The log by level and by words.
+  await page.select("#log-level", "1");
+  await page.waitForFunction(() => !document.getElementById("log").textContent.includes("window closed"));
+  await logged(page, "PID.5.1xyz");
+  await page.select("#log-level", "0");
+  await page.type("#log-text", "window closed");
+  await page.waitForFunction(() => document.querySelectorAll("#log li").length === 2);
+  await page.$eval("#log-text", (it) => { it.value = ""; it.dispatchEvent(new Event("input")); });
+  await page.screenshot({ path: screenshot, fullPage: true });
+  check(wrong.length === 0, wrong.join("\n"));
+  console.log("ok");
+});
