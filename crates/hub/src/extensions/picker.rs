@@ -69,7 +69,9 @@ impl Allowed {
     /// A file that may be written, there or not; its folder has to be.
     pub fn writable(&self, path: &Path) -> Result<PathBuf> {
         if fs::symlink_metadata(path).is_ok() {
-            return self.existing(path);
+            let real = self.existing(path)?;
+            let is_folder = || Fault::invalid("path: is a folder");
+            return (!real.is_dir()).then_some(real).ok_or_else(is_folder);
         }
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Fault::invalid("path: has no name of a file"));
