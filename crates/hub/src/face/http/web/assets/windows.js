@@ -32,11 +32,13 @@ function draw() {
 
 function stand(id) {
   const it = known.get(id);
-  return it ? (it.lost ? "lost" : "open") : "asked";
+  if (!it) return "asked";
+  if (it.lost) return "lost";
+  return it.seen ? "open" : "opening";
 }
 
 function bar(window, at) {
-  const what = { asked: "wants to open", open: "has open", lost: "has open, where this page cannot see it," }[at];
+  const what = { asked: "wants to open", opening: "is opening", open: "has open", lost: "has open, where this page cannot see it," }[at];
   const line = element("p", {}, `${window.name ?? "An extension"} ${what} `, element("strong", {}, window.url),
     window.title ? ` (${window.title})` : "");
   const button = (word, click) => {
@@ -45,7 +47,7 @@ function bar(window, at) {
     return made;
   };
   const open = at === "asked" ? button("Open", () => openWindow(window)) : undefined;
-  const close = button({ asked: "Do not open", open: "Close", lost: "It is closed" }[at], () => {
+  const close = button({ asked: "Do not open", opening: "Close", open: "Close", lost: "It is closed" }[at], () => {
     known.get(window.id)?.handle.close();
     gone(window.id);
   });
@@ -83,7 +85,10 @@ function gone(id) {
 setInterval(() => {
   for (const [id, it] of known) {
     if (it.lost) continue;
-    if (!it.handle.closed) { it.seen ||= isThere(it.handle); continue; }
+    if (!it.handle.closed) {
+      if (!it.seen && isThere(it.handle)) { it.seen = true; draw(); }
+      continue;
+    }
     if (it.seen) { gone(id); continue; }
     it.lost = true;
     draw();
