@@ -57,10 +57,9 @@ pub(super) fn append(db: &Connection, event: &Event) -> Result<(), Trouble> {
     if let What::RunStarted(opening) = &event.what {
         open(db, event, opening)?;
     }
-    claim(db, event)?;
-    let sql = "INSERT INTO events (run, seq, at_ms, json) VALUES (?1, ?2, ?3, ?4)";
-    let (seq, at_ms) = (event.seq as i64, event.at_ms as i64);
-    change(db, sql, params![event.run, seq, at_ms, to_json(event)?])?;
+    let run = claim(db, event)?;
+    let sql = "INSERT INTO events (number, json) VALUES (?1 << 32 | ?2, ?3)";
+    change(db, sql, params![run, event.seq as i64, to_json(event)?])?;
     book(db, event)
 }
 
@@ -75,14 +74,16 @@ fn open(db: &Connection, event: &Event, opening: &Opening) -> Result<(), Trouble
     change(db, sql, params![event.run, at_ms, method, question, models, demo])
 }
 
-/// Takes the event's number in its run: numbers have no gaps and no two writers share one.
-fn claim(db: &Connection, event: &Event) -> Result<(), Trouble> {
-    let sql =
-        "UPDATE runs SET events = events + 1, updated_at_ms = ?3 WHERE id = ?1 AND events = ?2";
+/// Takes the event's place in its run, and gives the run's number: places have no gaps and no two
+/// writers share one.
+fn claim(db: &Connection, event: &Event) -> Result<i64, Trouble> {
+    let sql = "UPDATE runs SET events = events + 1, updated_at_ms = ?3
+        WHERE id = ?1 AND events = ?2 RETURNING number";
     let (seq, at_ms) = (event.seq as i64, event.at_ms as i64);
-    let claimed = db.prepare_cached(sql)?.execute(params![event.run, seq, at_ms])?;
-    if claimed == 1 {
-        return Ok(());
+    let mut claim = db.prepare_cached(sql)?;
+    let number = claim.query_row(params![event.run, seq, at_ms], |row| row.get(0)).optional()?;
+    if let Some(number) = number {
+        return Ok(number);
     }
     let next: Option<i64> = db
         .query_row("SELECT events FROM runs WHERE id = ?1", [&event.run], |row| row.get(0))
@@ -204,7 +205,9 @@ pub(super) fn events_from(
     first: u64,
     most: u32,
 ) -> Result<Vec<Event>, Trouble> {
-    let sql = "SELECT seq, json FROM events WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+    let sql = "SELECT events.number & 0xffffffff, json FROM runs, events
+        WHERE id = ?1 AND events.number >= runs.number << 32 | ?2
+        AND events.number < runs.number + 1 << 32 ORDER BY events.number LIMIT ?3";
     let mut query = db.prepare_cached(sql)?;
     let mut rows = query.query(params![run, first as i64, most])?;
     let mut events = Vec::new();

@@ -5,7 +5,7 @@ use althing_stdx::Fault;
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Steps from one format of the file to the next; `user_version` says how many were taken.
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE runs (
         id            TEXT PRIMARY KEY,
@@ -84,6 +84,39 @@ const MIGRATIONS: &[&str] = &[
         unpriced   INTEGER NOT NULL,
         PRIMARY KEY (day, provider, model)
     ) STRICT, WITHOUT ROWID;
+",
+    // Events under one number each, which only grows: an event behind the last one touches one page,
+    // where a key that begins with the run's name made SQLite move its neighbours.
+    "
+    CREATE TABLE numbered_runs (
+        number        INTEGER PRIMARY KEY,
+        id            TEXT NOT NULL UNIQUE,
+        started_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL,
+        method        TEXT NOT NULL,
+        question      TEXT NOT NULL,
+        models        TEXT NOT NULL,
+        demo          INTEGER NOT NULL,
+        events        INTEGER NOT NULL DEFAULT 0,
+        speeches      INTEGER NOT NULL DEFAULT 0,
+        failures      INTEGER NOT NULL DEFAULT 0,
+        cost_usd      REAL NOT NULL DEFAULT 0,
+        unpriced      INTEGER NOT NULL DEFAULT 0,
+        consensus     TEXT,
+        ending        TEXT
+    ) STRICT;
+    CREATE TABLE numbered_events (
+        number INTEGER PRIMARY KEY, -- the run's << 32, and the event's in its run
+        json   TEXT NOT NULL
+    ) STRICT;
+    INSERT INTO numbered_runs SELECT rowid, * FROM runs;
+    INSERT INTO numbered_events
+        SELECT runs.rowid << 32 | seq, json FROM events JOIN runs ON runs.id = run;
+    DROP TABLE events;
+    DROP TABLE runs;
+    ALTER TABLE numbered_runs RENAME TO runs;
+    ALTER TABLE numbered_events RENAME TO events;
+    CREATE INDEX runs_by_time ON runs (started_at_ms, id);
 ",
 ];
 

@@ -229,9 +229,15 @@ async fn damage_is_named_and_stays_where_it_is() {
         store.append(events(run, [started("why?"), delta("a"), delta("b")])).await.unwrap();
     }
     let raw = Connection::open(&path).unwrap();
-    raw.execute("UPDATE events SET json = '{' WHERE run = 'cut' AND seq = 2", []).unwrap();
-    raw.execute("DELETE FROM events WHERE run = 'hole' AND seq = 1", []).unwrap();
-    raw.execute("UPDATE events SET json = CAST(x'ff' AS TEXT) WHERE run = 'blob'", []).unwrap();
+    let at = |run: &str, seq: u32| {
+        format!("number = ((SELECT number FROM runs WHERE id = '{run}') << 32 | {seq})")
+    };
+    let harm = |what: &str, run, seq| {
+        assert_eq!(raw.execute(&format!("{what} WHERE {}", at(run, seq)), []).unwrap(), 1);
+    };
+    harm("UPDATE events SET json = '{'", "cut", 2);
+    harm("DELETE FROM events", "hole", 1);
+    harm("UPDATE events SET json = CAST(x'ff' AS TEXT)", "blob", 0);
     raw.execute("UPDATE runs SET models = 'x', ending = 'y' WHERE id = 'cut'", []).unwrap();
     check_fault(
         store.events("cut").await,
@@ -312,18 +318,34 @@ async fn an_old_file_is_brought_up_and_a_newer_one_refused() {
         Store::open(&path).map(drop),
         &path,
         "internal: [data]/althing.db was written by a newer Althing (format 99, this \
-         one knows 2): use that one",
+         one knows 3): use that one",
     );
-    // As the first format was: without what the second one adds.
-    let db = Connection::open(&path).unwrap();
-    for table in ["providers", "models", "routes", "minutes", "days"] {
-        db.execute(&format!("DROP TABLE {table}"), []).unwrap();
+}
+
+#[tokio::test]
+async fn every_format_before_is_brought_up_with_its_runs() {
+    for format in 1..schema::MIGRATIONS.len() {
+        let (_folder, path) = place();
+        fs::create_dir(path.parent().unwrap()).unwrap();
+        let all = events("r1", [started("why?"), delta("a"), ended()]);
+        let db = Connection::open(&path).unwrap();
+        schema::MIGRATIONS[..format].iter().for_each(|step| db.execute_batch(step).unwrap());
+        db.pragma_update(None, "user_version", format as i64).unwrap();
+        let run = "INSERT INTO runs (id, started_at_ms, updated_at_ms, method, question, models,
+            demo, events) VALUES (?1, 1, 2, 'standard', 'why?', '[]', 0, 3)";
+        for id in ["r0", "r1"] {
+            db.execute(run, [id]).unwrap();
+        }
+        for event in &all {
+            let row = (event.run.as_str(), event.seq as i64, serde_json::to_string(event).unwrap());
+            db.execute("INSERT INTO events VALUES (?1, ?2, 0, ?3)", row).unwrap();
+        }
+        drop(db);
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.events("r1").await.unwrap(), all, "format {format}");
+        assert!(store.events("r0").await.is_err(), "its events are not another's");
+        assert!(store.shelf().await.unwrap().providers.is_empty());
     }
-    db.pragma_update(None, "user_version", 1).unwrap();
-    drop(db);
-    let store = Store::open(&path).unwrap();
-    assert_eq!(store.events("r1").await.unwrap().len(), 1);
-    assert!(store.shelf().await.unwrap().providers.is_empty());
 }
 
 #[tokio::test]
