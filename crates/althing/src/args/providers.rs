@@ -1,0 +1,73 @@
+//! `providers`.
+
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+const ADD_HELP: &str = "\
+Examples:
+  althing providers add openai                                 # asks for the key
+  althing providers add anthropic --name Work < key.txt
+  althing providers add ollama --base-url http://192.168.1.5:11434
+  althing providers add custom --name gateway --base-url http://localhost:9000/v1 --no-key";
+
+#[derive(Debug, Subcommand)]
+pub enum Providers {
+    /// Add a provider by its kind, key and address; the key is checked and kept encrypted
+    #[command(after_help = ADD_HELP)]
+    Add(AddProvider),
+    /// Log in to copilot or dashscope with a code in the browser
+    AddOauth(AddOauth),
+    /// Add a model in a GGUF file, run by llama.cpp
+    AddLocal(AddLocal),
+    /// List the providers that programs can use, and where each comes from
+    List {
+        /// Print JSON lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a provider and its key; routes to it stay and are skipped
+    Remove { provider: String },
+    /// Ask a provider for its models
+    Test { provider: String },
+}
+
+#[derive(Debug, Args)]
+pub struct AddProvider {
+    /// Its kind: openai, anthropic, google, xai, ollama, openrouter, lmstudio, llamaswap, vllm,
+    /// dashscope, or custom for any other server that speaks like OpenAI's
+    #[arg(value_name = "TYPE")]
+    pub provider_type: String,
+    /// What to call it [default: the kind]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Its address, where it is not the usual one
+    #[arg(long, value_hint = ValueHint::Url)]
+    pub base_url: Option<String>,
+    /// Take the key from this environment variable; otherwise it is asked for or read from standard
+    /// input, never from the command line, which others can see
+    #[arg(long, value_name = "VARIABLE")]
+    pub key_env: Option<String>,
+    /// It has no key
+    #[arg(long, conflicts_with = "key_env")]
+    pub no_key: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AddOauth {
+    /// copilot or dashscope
+    #[arg(value_name = "TYPE")]
+    pub provider_type: String,
+    /// What to call it [default: the kind]
+    #[arg(long)]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AddLocal {
+    /// The GGUF file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// What to call it [default: the file's name]
+    #[arg(long)]
+    pub name: Option<String>,
+}
