@@ -111,25 +111,12 @@ const TELLING: &[(Kind, &[&str])] = &[
     (Kind::Overloaded, &["overloaded", "server_error", "internal server error", "unavailable"]),
 ];
 
-fn by_status(status: u16) -> Option<Kind> {
-    match status {
-        401 | 403 => Some(Kind::BadKey),
-        402 => Some(Kind::NoCredit),
-        404 => Some(Kind::UnknownModel),
-        408 => Some(Kind::TimedOut),
-        413 => Some(Kind::ContextTooLong),
-        429 => Some(Kind::RateLimited),
-        500 | 502..=504 | 520..=529 => Some(Kind::Overloaded),
-        _ => None,
-    }
-}
-
 /// The kind of a failure from what is said about it and the provider's status, if known.
 pub(crate) fn kind(words: &str, status: Option<u16>) -> Kind {
     let words = words.to_lowercase();
     let row = |(_, telling): &&(Kind, &[&str])| telling.iter().any(|it| words.contains(it));
     let told = TELLING.iter().find(row).map(|(kind, _)| *kind);
-    told.or_else(|| by_status(status?)).unwrap_or(Kind::Upstream)
+    told.or_else(|| Kind::of_status(status?)).unwrap_or(Kind::Upstream)
 }
 
 /// A failure in the agent's own words; where it has none, ours.

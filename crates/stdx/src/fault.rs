@@ -120,6 +120,20 @@ impl Kind {
         self.codes().name
     }
 
+    /// What the status of a provider's answer means; none where it tells nothing.
+    pub fn of_status(status: u16) -> Option<Kind> {
+        match status {
+            401 | 403 => Some(Kind::BadKey),
+            402 => Some(Kind::NoCredit),
+            404 => Some(Kind::UnknownModel),
+            408 => Some(Kind::TimedOut),
+            413 => Some(Kind::ContextTooLong),
+            429 => Some(Kind::RateLimited),
+            500 | 502..=504 | 520..=529 => Some(Kind::Overloaded),
+            _ => None,
+        }
+    }
+
     /// Whether trying the same model again later in the run is pointless: the key, the account or
     /// the name is wrong and stays wrong.
     pub fn is_permanent(self) -> bool {

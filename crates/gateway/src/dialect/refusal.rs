@@ -112,19 +112,6 @@ const NAMES: &[(Kind, &[&str])] = &[
     ),
 ];
 
-fn by_status(status: u16) -> Option<Kind> {
-    match status {
-        401 | 403 => Some(Kind::BadKey),
-        402 => Some(Kind::NoCredit),
-        404 => Some(Kind::UnknownModel),
-        408 => Some(Kind::TimedOut),
-        413 => Some(Kind::ContextTooLong),
-        429 => Some(Kind::RateLimited),
-        500 | 502..=504 | 520..=529 => Some(Kind::Overloaded),
-        _ => None,
-    }
-}
-
 /// What an error says of itself.
 #[derive(Default)]
 struct Said {
@@ -201,7 +188,7 @@ impl Said {
         };
         // A 404 in no API's words is about the path, not about the model.
         let lost = status == Some(404) && (!self.is_json || self.words == "not found");
-        let kind = among(TELLING).or_else(|| by_status(status?).filter(|_| !lost));
+        let kind = among(TELLING).or_else(|| Kind::of_status(status?).filter(|_| !lost));
         kind.or_else(|| among(NAMES).filter(|_| status.is_none())).unwrap_or(Kind::Upstream)
     }
 
