@@ -31,8 +31,12 @@ const TOOLS = [
 const functions = {
   add: (a, b) => a + b,
   mean: (numbers) => numbers.reduce((sum, it) => sum + it, 0) / numbers.length,
-  // Only for a worker that is a model: a conversation in, an answer out.
-  complete: (messages) => `You said: ${messages.at(-1).content}`,
+  // Only for a worker that is a model: a conversation in, an answer out. It may give it whole with
+  // `return`, or piece by piece with `yield`; a piece is heard when it comes.
+  async *complete(messages) {
+    yield "You said: ";
+    yield messages.at(-1).content;
+  },
   describe: () => TOOLS,
   list_functions: () => Object.keys(functions).sort(),
 };
@@ -41,25 +45,12 @@ const functions = {
 
 const APP = "comlink_ipc_v4";
 const ORPHAN_POLL_MS = 500;
+// Beyond the protocol, for callers that name it too: answers piece by piece, and calls that are ended.
+const EXTENSIONS = ["cancel", "stream"];
+// Pieces that the caller has not taken yet, and their bytes; then the next one waits.
+const PIECES_MAX = 256;
+const BYTES_MAX = 1 << 20;
 const packr = new Packr({ useRecords: false, int64AsType: "auto", mapsAsObjects: true });
-
-// What a call came to, as the fields of a message.
-async function answer({ function: name = "", args }) {
-  try {
-    if (name.startsWith("_")) throw new Error(`Cannot call private method '${name}'`);
-    if (!Object.hasOwn(functions, name)) throw new Error(`Function '${name}' not found`);
-    return { type: "response", result: (await functions[name](...(args ?? []))) ?? null };
-  } catch (error) {
-    return { type: "error", error: `${error.name}: ${error.message}\nTraceback\n${error.stack}` };
-  }
-}
-
-async function reply(message) {
-  if (message.type === "call") return answer(message);
-  if (message.type !== "heartbeat") return null;
-  const hb_timestamp = message.metadata?.hb_timestamp ?? Date.now() / 1000;
-  return { type: "heartbeat", metadata: { hb_timestamp, hb_response: true } };
-}
 
 const port = process.env.COMLINK_ZMQ_PORT;
 if (port === undefined) {
@@ -69,15 +60,90 @@ if (port === undefined) {
 const parent = process.ppid;
 setInterval(() => process.ppid !== parent && process.exit(0), ORPHAN_POLL_MS);
 const socket = new Router({ mandatory: true, sendHighWaterMark: 0, linger: 1000 });
+// Of the calls that wait or run, by their id: whether nobody wants it any more, how many pieces were
+// taken, and who waits to hear of either.
+const open = new Map();
+// Calls run and messages are sent one after the other.
+let running = Promise.resolve();
+let sending = Promise.resolve();
+
+function send(caller, id, type, fields) {
+  const message = packr.pack({ app: APP, id, type, timestamp: Date.now() / 1000, ...fields });
+  sending = sending.then(() => socket.send([caller, "", message])).catch(() => {});
+  return sending;
+}
+
+function call({ function: name = "", args }) {
+  if (name.startsWith("_")) throw new Error(`Cannot call private method '${name}'`);
+  if (!Object.hasOwn(functions, name)) throw new Error(`Function '${name}' not found`);
+  return functions[name](...(args ?? []));
+}
+
+async function answer(caller, message) {
+  const { id, metadata } = message;
+  const known = metadata?.ext ? { ext: EXTENSIONS } : {};
+  try {
+    check(open.get(id));
+    let result = await call(message);
+    const hasPieces = typeof result?.next === "function";
+    if (hasPieces && metadata?.stream) {
+      known.items = await stream(caller, id, result);
+      result = null;
+    } else if (hasPieces) {
+      const pieces = [];
+      for await (const piece of result) pieces.push(piece);
+      result = pieces;
+    }
+    await send(caller, id, "response", { result: result ?? null, metadata: known });
+  } catch (error) {
+    const text = `${error.name}: ${error.message}\nTraceback\n${error.stack}`;
+    await send(caller, id, "error", { error: text, metadata: known });
+  }
+  open.delete(id);
+}
+
+function check({ isCancelled }) {
+  if (isCancelled) throw new Error("Cancelled: the caller has given up");
+}
+
+// Sends the pieces as they come, and gives their number.
+async function stream(caller, id, pieces) {
+  const [state, sizes] = [open.get(id), []];
+  let [sent, taken, bytes] = [0, 0, 0];
+  for await (const piece of pieces) {
+    for (;;) {
+      check(state);
+      for (; taken < state.taken && sizes.length > 0; taken += 1) bytes -= sizes.shift();
+      if (sizes.length < PIECES_MAX && bytes < BYTES_MAX) break;
+      await new Promise((resolve) => { state.wake = resolve; });
+    }
+    const size = packr.pack(piece).length;
+    sizes.push(size);
+    bytes += size;
+    sent += 1;
+    await send(caller, id, "stream", { result: piece });
+  }
+  return sent;
+}
+
 socket.connect(`tcp://127.0.0.1:${port}`);
 for await (const frames of socket) {
   const message = packr.unpack(frames.at(-1));
   if (message?.app !== APP) continue;
-  if (message.type === "shutdown") break;
-  const fields = await reply(message);
-  if (!fields) continue;
-  const head = { app: APP, id: message.id, timestamp: Date.now() / 1000 };
-  await socket.send([frames[0], "", packr.pack({ ...head, ...fields })]);
+  const { type, id, metadata } = message;
+  const [caller, state] = [frames[0], open.get(id)];
+  if (type === "shutdown") break;
+  if (type === "call") {
+    open.set(id, { isCancelled: false, taken: 0, wake: () => {} });
+    running = running.then(() => answer(caller, message));
+  } else if (type === "heartbeat") {
+    const hb_timestamp = metadata?.hb_timestamp ?? Date.now() / 1000;
+    send(caller, id, type, { metadata: { hb_timestamp, hb_response: true } });
+  } else if (state) {
+    state.isCancelled ||= type === "cancel";
+    if (type === "stream") state.taken = metadata?.taken ?? 0;
+    state.wake();
+  }
 }
 socket.close();
 process.exit(0);

@@ -4,6 +4,8 @@ Write your own functions, each with its row in TOOLS, and leave the rest below t
 What you print is shown by `althing workers logs`.
 """
 
+import collections
+import inspect
 import os
 import statistics
 import time
@@ -44,8 +46,10 @@ def mean(numbers):
 
 
 def complete(messages):
-    """Only for a worker that is a model: a conversation in, an answer out."""
-    return f"You said: {messages[-1]['content']}"
+    """Only for a worker that is a model: a conversation in, an answer out. It may give it whole with
+    `return`, or piece by piece with `yield`; a piece is heard when it comes."""
+    yield "You said: "
+    yield messages[-1]["content"]
 
 
 def describe():
@@ -58,54 +62,115 @@ FUNCTIONS["list_functions"] = lambda: sorted(FUNCTIONS)
 # ------------------------------------------------------------------------------------------------
 
 APP, ORPHAN_POLL_MS = "comlink_ipc_v4", 500
+# Beyond the protocol, for callers that name it too: answers piece by piece, and calls that are ended.
+EXTENSIONS = ["cancel", "stream"]
+# Pieces that the caller has not taken yet, and their bytes; then the next one waits.
+PIECES_MAX, BYTES_MAX = 256, 1 << 20
 
 
-def answer(message):
-    """What a call came to, as the fields of a message."""
+class Cancelled(Exception):
+    pass
+
+
+class Worker:
+    def __init__(self, port):
+        self.socket, self.parent = zmq.Context.instance().socket(zmq.ROUTER), os.getppid()
+        self.socket.set(zmq.ROUTER_MANDATORY, 1)
+        self.socket.set(zmq.SNDHWM, 0)
+        self.socket.connect(f"tcp://127.0.0.1:{port}")
+        self.calls, self.cancelled, self.taken = collections.deque(), set(), {}
+
+    def run(self):
+        try:
+            while True:
+                self.look(0 if self.calls else ORPHAN_POLL_MS)
+                if self.calls:
+                    self.answer(*self.calls.popleft())
+                    waiting = {message.get("id") for _, message in self.calls}
+                    self.cancelled, self.taken = self.cancelled & waiting, {}
+        finally:
+            self.socket.close(linger=1000)
+
+    def look(self, wait_ms):
+        """Reads what has come. Calls wait for their turn, everything else is heeded at once."""
+        while self.socket.poll(wait_ms):
+            wait_ms = 0
+            caller, *_, packed = self.socket.recv_multipart()
+            message = msgpack.unpackb(packed, strict_map_key=False)
+            if message.get("app") != APP:
+                continue
+            kind, identity, notes = message.get("type"), message.get("id"), message.get("metadata") or {}
+            if kind == "shutdown":
+                raise SystemExit
+            if kind == "call":
+                self.calls.append((caller, message))
+            elif kind == "heartbeat":
+                sent = float(notes.get("hb_timestamp") or time.time())
+                self.send(caller, identity, kind, metadata={"hb_timestamp": sent, "hb_response": True})
+            elif kind == "cancel":
+                self.cancelled.add(identity)
+            elif kind == "stream":
+                self.taken[identity] = notes.get("taken") or 0
+        if os.getppid() != self.parent:
+            raise SystemExit
+
+    def answer(self, caller, message):
+        identity, notes = message.get("id"), message.get("metadata") or {}
+        known = {"ext": EXTENSIONS} if "ext" in notes else {}
+        try:
+            self.check(identity)
+            result = call(message)
+            if inspect.isgenerator(result) and notes.get("stream"):
+                known["items"], result = self.stream(caller, identity, result), None
+            elif inspect.isgenerator(result):
+                result = list(result)
+            msgpack.packb(result)
+            self.send(caller, identity, "response", result=result, metadata=known)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+            self.send(caller, identity, "error", error=text, metadata=known)
+
+    def stream(self, caller, identity, pieces):
+        """Sends the pieces as they come, and gives their number."""
+        sizes, sent, taken = collections.deque(), 0, 0
+        for piece in pieces:
+            while True:
+                is_full = len(sizes) >= PIECES_MAX or sum(sizes) >= BYTES_MAX
+                self.look(ORPHAN_POLL_MS if is_full else 0)
+                self.check(identity)
+                while taken < self.taken.get(identity, 0) and sizes:
+                    sizes.popleft()
+                    taken += 1
+                if len(sizes) < PIECES_MAX and sum(sizes) < BYTES_MAX:
+                    break
+            sizes.append(len(msgpack.packb(piece)))
+            self.send(caller, identity, "stream", result=piece)
+            sent += 1
+        return sent
+
+    def check(self, identity):
+        if identity in self.cancelled:
+            raise Cancelled("the caller has given up")
+
+    def send(self, caller, identity, kind, **fields):
+        message = {"app": APP, "id": identity, "type": kind, "timestamp": time.time(), **fields}
+        self.socket.send_multipart([caller, b"", msgpack.packb(message)])
+
+
+def call(message):
     name = message.get("function") or ""
-    try:
-        if name.startswith("_"):
-            raise AttributeError(f"Cannot call private method '{name}'")
-        if name not in FUNCTIONS:
-            raise AttributeError(f"Function '{name}' not found")
-        result = FUNCTIONS[name](*(message.get("args") or []))
-        msgpack.packb(result)
-        return {"type": "response", "result": result}
-    except Exception as error:
-        return {"type": "error", "error": f"{type(error).__name__}: {error}\n{traceback.format_exc()}"}
-
-
-def reply(message):
-    if message["type"] == "call":
-        return answer(message)
-    if message["type"] == "heartbeat":
-        sent = (message.get("metadata") or {}).get("hb_timestamp") or time.time()
-        return {"type": "heartbeat", "metadata": {"hb_timestamp": float(sent), "hb_response": True}}
-    return None
+    if name.startswith("_"):
+        raise AttributeError(f"Cannot call private method '{name}'")
+    if name not in FUNCTIONS:
+        raise AttributeError(f"Function '{name}' not found")
+    return FUNCTIONS[name](*(message.get("args") or []))
 
 
 def main():
     port = os.environ.get("COMLINK_ZMQ_PORT")
     if port is None:
         raise SystemExit("Althing starts this program: see `althing workers new --help`")
-    socket, parent = zmq.Context.instance().socket(zmq.ROUTER), os.getppid()
-    socket.set(zmq.ROUTER_MANDATORY, 1)
-    socket.set(zmq.SNDHWM, 0)
-    socket.connect(f"tcp://127.0.0.1:{port}")
-    while os.getppid() == parent:
-        if not socket.poll(ORPHAN_POLL_MS):
-            continue
-        caller, *_, packed = socket.recv_multipart()
-        message = msgpack.unpackb(packed, strict_map_key=False)
-        if message.get("app") != APP:
-            continue
-        if message.get("type") == "shutdown":
-            break
-        fields = reply(message)
-        if fields:
-            head = {"app": APP, "id": message.get("id"), "timestamp": time.time()}
-            socket.send_multipart([caller, b"", msgpack.packb({**head, **fields})])
-    socket.close(linger=1000)
+    Worker(port).run()
 
 
 if __name__ == "__main__":

@@ -9,19 +9,23 @@ mod offer;
 mod program;
 #[cfg(test)]
 mod tests;
+mod told;
 mod tooled;
 mod value;
+mod visit;
 mod worker;
 
 pub use function::Function;
 pub(crate) use function::read_function;
 pub use log::Line;
 pub use offer::Offer;
+pub use told::Trouble;
 pub(crate) use tooled::Tooled;
 pub use worker::Worker;
 
+use crate::config::nearest::nearest;
 use crate::config::{Config, Start, WorkerConfig, World};
-use althing_gateway::Endpoint;
+use althing_gateway::{Endpoint, Limits};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::join_all;
 use log::Log;
@@ -37,6 +41,8 @@ use std::time::Duration;
 const SUFFIX: &str = "+tools";
 /// Where logs are, below the folder of our data.
 const LOGS: &str = "workers";
+/// Names that a mistyped one may have been meant to be.
+const MEANT_MAX: usize = 2;
 /// Where services are registered, below the home.
 const REGISTRY: &str = ".multifrost";
 
@@ -54,6 +60,7 @@ pub struct Workers {
     registry: Registry,
     folder: PathBuf,
     env: Vec<(String, String)>,
+    limits: Limits,
 }
 
 impl Workers {
@@ -62,7 +69,8 @@ impl Workers {
         let registry = Registry::at(world.home.join(REGISTRY));
         let folder = config.data_dir.join(LOGS);
         let env = environment(&world.env);
-        let mut workers = Workers { all: vec![], registry, folder, env };
+        let limits = config.limits();
+        let mut workers = Workers { all: vec![], registry, folder, env, limits };
         workers.all = config.workers.iter().map(|it| workers.worker(it.clone())).collect();
         Arc::new(workers)
     }
@@ -82,9 +90,8 @@ impl Workers {
         }
         let mut known: Vec<String> = self.all.iter().map(|it| it.name().to_string()).collect();
         known.extend(self.services());
-        let known = if known.is_empty() { "none".into() } else { known.join(", ") };
         let text = format!("service: there is no worker and no running service '{name}'");
-        Err(Fault::new(Kind::NotFound, format!("{text}; there are: {known}")))
+        Err(missing(text, name, &known))
     }
 
     fn configured(&self, name: &str) -> Option<&Arc<Worker>> {
@@ -118,7 +125,13 @@ impl Workers {
         max: Option<Duration>,
     ) -> Result<Value> {
         let worker = self.find(service)?;
-        let done = worker.call(function, arguments, max).await;
+        let mut done = worker.call(function, arguments, max).await;
+        if let Err(fault) = &done
+            && fault.kind == Kind::NotFound
+            && worker.is_there().await
+        {
+            done = Err(missing(fault.message.clone(), function, &worker.names().await));
+        }
         if self.configured(service).is_none() {
             worker.stop().await;
         }
@@ -127,9 +140,19 @@ impl Workers {
 
     /// The last lines that a worker, or each of them, printed.
     pub fn logs(&self, name: Option<&str>, lines_max: usize) -> Result<Vec<(String, Vec<Line>)>> {
+        let written = Log::names(&self.folder);
         let names = match name {
-            Some(name) => vec![name.to_string()],
-            None => Log::names(&self.folder),
+            Some(name) => {
+                let is_known =
+                    self.configured(name).is_some() || written.iter().any(|it| it == name);
+                if !is_known {
+                    let all = self.all.iter().map(|it| it.name().to_string());
+                    let known: Vec<String> = all.chain(written).collect();
+                    return Err(missing(format!("there is no worker '{name}'"), name, &known));
+                }
+                vec![name.to_string()]
+            }
+            None => written,
         };
         let read = |name: String| {
             let lines = Log::new(&self.folder, &name).last(lines_max);
@@ -140,7 +163,7 @@ impl Workers {
 
     /// Where the workers that are models are asked; none where nothing is configured.
     pub(crate) fn endpoint(self: &Arc<Self>) -> Option<Arc<Endpoint>> {
-        (!self.all.is_empty()).then(|| Arc::new(model::endpoint(self.all.clone())))
+        (!self.all.is_empty()).then(|| Arc::new(model::endpoint(self.all.clone(), self.limits)))
     }
 
     /// Ends all that were started.
@@ -152,4 +175,15 @@ impl Workers {
         let log = Log::new(&self.folder, &config.name);
         Worker::new(config, log, self.registry.clone(), self.env.clone())
     }
+}
+
+/// What is not there, and what was probably meant or there is instead.
+fn missing(text: String, name: &str, known: &[String]) -> Fault {
+    let meant = nearest(name, known.iter().map(String::as_str), MEANT_MAX);
+    let text = match (known.is_empty(), meant.is_empty()) {
+        (true, _) => format!("{text}; there are none"),
+        (false, true) => format!("{text}; there are: {}", known.join(", ")),
+        (false, false) => format!("{text}; did you mean {}?", meant.join(" or ")),
+    };
+    Fault::new(Kind::NotFound, text)
 }

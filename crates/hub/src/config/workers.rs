@@ -20,8 +20,11 @@ const TOOLS_MAX: usize = 64;
 /// How long a call may take where nothing is said, and at most; in seconds.
 const TIMEOUT: f64 = 30.0;
 const TIMEOUT_MAX: f64 = 3_600.0;
+/// How long a worker is kept that nobody calls, and at most; in seconds.
+const IDLE: f64 = 300.0;
+const IDLE_MAX: f64 = 86_400.0;
 
-const KEYS: &[&str] = &["run", "service", "namespace", "timeout", "env", "only", "tools"];
+const KEYS: &[&str] = &["run", "service", "namespace", "timeout", "idle", "env", "only", "tools"];
 
 /// A worker as it is configured.
 #[derive(Debug, Clone)]
@@ -32,6 +35,8 @@ pub struct WorkerConfig {
     pub namespace: Option<String>,
     /// How long a call may take.
     pub timeout: Duration,
+    /// A worker that nobody has called for so long is ended.
+    pub idle: Duration,
     /// Variables beside the few that every worker gets. They may hold keys.
     pub env: Vec<(String, Secret)>,
     /// The only functions that models may call; none: all.
@@ -60,6 +65,7 @@ impl WorkerConfig {
             start: Start::Service(service.into()),
             namespace: None,
             timeout: Duration::from_secs_f64(TIMEOUT),
+            idle: Duration::from_secs_f64(IDLE),
             env: vec![],
             only: None,
             tools: vec![],
@@ -79,6 +85,7 @@ impl WorkerConfig {
         }];
         rows.extend(self.namespace.clone().map(|it| row("namespace", it)));
         rows.push(row("timeout", self.timeout.as_secs_f64().to_string()));
+        rows.push(row("idle", self.idle.as_secs_f64().to_string()));
         let names: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
         rows.extend((!names.is_empty()).then(|| row("env", names.join(", "))));
         rows.extend(self.only.as_ref().map(|it| row("only", it.join(", "))));
@@ -164,7 +171,8 @@ fn worker(
         name: name.into(),
         start: start(layers, table)?,
         namespace: text(table, "namespace")?.map(str::to_string),
-        timeout: timeout(table)?,
+        timeout: seconds(table, "timeout", TIMEOUT, TIMEOUT_MAX)?,
+        idle: seconds(table, "idle", IDLE, IDLE_MAX)?,
         env: env(layers, table)?,
         only: only(table)?,
         tools: tools(table)?,
@@ -219,15 +227,15 @@ fn run(layers: &Layers, mut words: Vec<String>) -> Result<Start, Wrong> {
     }
 }
 
-fn timeout(table: &Table) -> Result<Duration, Wrong> {
-    let seconds = match table.get("timeout") {
-        None => Some(TIMEOUT),
+fn seconds(table: &Table, key: &'static str, usual: f64, max: f64) -> Result<Duration, Wrong> {
+    let seconds = match table.get(key) {
+        None => Some(usual),
         Some(Value::Integer(whole)) => Some(*whole as f64),
         Some(Value::Float(number)) => Some(*number),
         Some(_) => None,
     };
-    let seconds = seconds.filter(|it| *it > 0.0 && *it <= TIMEOUT_MAX);
-    let problem = || ("timeout", format!("must be seconds, more than 0 and up to {TIMEOUT_MAX}"));
+    let seconds = seconds.filter(|it| *it > 0.0 && *it <= max);
+    let problem = || (key, format!("must be seconds, more than 0 and up to {max}"));
     seconds.map(Duration::from_secs_f64).ok_or_else(problem)
 }
 

@@ -2,6 +2,7 @@
 
 use super::function::Function;
 use super::names::tool_name;
+use super::told::brief;
 use super::tooled::Toolbox;
 use super::worker::Worker;
 use althing_chat::Tool;
@@ -40,7 +41,9 @@ impl Offer {
         for (worker, functions) in all {
             match functions {
                 Ok(functions) => functions.iter().for_each(|it| offer.add(&worker, it)),
-                Err(fault) => offer.troubles.push(one_line(&fault.message, SHOWN_CHARS_MAX)),
+                Err(fault) => {
+                    offer.troubles.push(one_line(&brief(&fault.message), SHOWN_CHARS_MAX))
+                }
             }
         }
         let more = offer.tools.len().saturating_sub(TOOLS_MAX);

@@ -1,5 +1,7 @@
 //! Workers as services in this process, and programs that are no workers.
 
+mod life;
+
 use super::*;
 use crate::face::http;
 use crate::service::Service as Service_;
@@ -148,12 +150,22 @@ async fn what_cannot_be_asked_says_why() {
     let offer = workers.offer().await;
     assert!(offer.names().is_empty());
     check(offer.troubles(), &["worker 'gone': no service 'nobody' is running"]);
-    check(offer.troubles(), &["worker 'missing': cannot start the worker"]);
+    check(offer.troubles(), &["worker 'missing': cannot start the worker", "no-such-program' in "]);
     check(
         offer.troubles(),
         &["worker 'dies': the worker ended: exit status: 3", "my last words: …"],
     );
     assert_eq!(workers.find("nobody").unwrap_err().kind, Kind::NotFound);
+    for (name, what, advice) in [
+        ("gone", "no service 'nobody' is running", "start 'nobody', or change `service` in [work"),
+        ("missing", "cannot start the worker: No such file", "change `run` in [workers.missing]"),
+        ("dies", "exit status: 3: my last words: …", "see `althing workers logs dies`"),
+    ] {
+        let worker = workers.find(name).unwrap();
+        let trouble = worker.trouble(&worker.functions().await.unwrap_err());
+        check(&[trouble.what], &[what]);
+        check(&[trouble.advice], &[advice]);
+    }
     let lines = workers.logs(Some("dies"), 10).unwrap();
     assert!(lines[0].1.iter().any(|line| line.from == "err" && line.text == "my last words: …"));
 }
@@ -169,6 +181,10 @@ async fn a_service_is_called_by_its_name_and_a_worker_is_a_model() {
     assert_eq!(done.unwrap(), json!(-1));
     let none = workers.call("calc", "pow", vec![], None).await.unwrap_err();
     assert_eq!(none.kind, Kind::NotFound, "{none}");
+    let known = "worker 'calc': Function 'pow' not found; there are: complete, describe, div, sub";
+    assert_eq!(none.message, known);
+    let near = workers.call("calc", "subb", vec![], None).await.unwrap_err();
+    assert_eq!(near.message, "worker 'calc': Function 'subb' not found; did you mean sub?");
     let endpoint = workers.endpoint().unwrap();
     let gateway = althing_gateway::Gateway::new(config.limits());
     let listed = gateway.list(&endpoint, Duration::from_secs(1)).await.unwrap();

@@ -3,47 +3,38 @@
 use super::function::{self, Function};
 use super::log::Log;
 use super::program::program;
-use super::value::json;
+use super::told::veiled;
+use super::visit::Visit;
 use crate::config::{Start, WorkerConfig};
-use althing_stdx::redact::{Secret, redact};
 use althing_stdx::{Fault, Kind, Result};
-use multifrost::parent::{CallOptions, Options, Output, Stream};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use multifrost::parent::{Options, Output, Stream};
 use multifrost::registry::Registry;
 use multifrost::{Error, Parent};
 use serde_json::Value;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex as Plain, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-/// A worker that nobody has called for so long is ended; up to twice as long.
-const IDLE_MAX: Duration = Duration::from_secs(300);
 /// How long a worker may take to start and to say what its functions are.
 const DESCRIBE_MAX: Duration = Duration::from_secs(15);
 /// How long a service is looked for.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// A worker that let a call time out is asked for its functions; one that does not answer that
-/// either within this time hangs, and is ended so that the next call finds a fresh one.
-const PROBE_MAX: Duration = Duration::from_secs(1);
 /// A worker that could not be started is not tried again so soon.
 const REST: Duration = Duration::from_secs(5);
-/// A shorter value of a variable is no key.
-const SECRET_BYTES_MIN: usize = 8;
 /// What tells the names of the functions, in the various languages.
-const LISTS: &[&str] = &["list_functions", "listFunctions", "ListFunctions"];
+pub(super) const LISTS: &[&str] = &["list_functions", "listFunctions", "ListFunctions"];
 
 /// One worker.
 pub struct Worker {
-    config: WorkerConfig,
-    log: Log,
+    pub(super) config: WorkerConfig,
+    pub(super) log: Log,
     registry: Registry,
     env: Vec<(String, String)>,
     state: Mutex<State>,
-    /// Whether it was called since it was last looked at.
-    is_used: AtomicBool,
-    calls: AtomicUsize,
+    needed: Plain<Needed>,
 }
 
 #[derive(Default)]
@@ -61,18 +52,31 @@ struct Live {
     functions: Option<Arc<Vec<Function>>>,
 }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Worker({})", self.config.name)
+/// Who needs it, and until when somebody did.
+pub(super) struct Needed {
+    pub calls: usize,
+    last: Instant,
+}
+
+impl Needed {
+    pub(super) fn begin(&mut self) {
+        self.calls += 1;
+    }
+
+    pub(super) fn end(&mut self) {
+        self.calls -= 1;
+        self.last = Instant::now();
+    }
+
+    /// How long it has to be kept yet.
+    fn left(&self, idle: Duration) -> Duration {
+        if self.calls > 0 { idle } else { idle.saturating_sub(self.last.elapsed()) }
     }
 }
 
-/// A call that is under way.
-struct Busy<'a>(&'a Worker);
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Worker({})", self.config.name)
     }
 }
 
@@ -83,15 +87,8 @@ impl Worker {
         registry: Registry,
         env: Vec<(String, String)>,
     ) -> Arc<Worker> {
-        Arc::new(Worker {
-            config,
-            log,
-            registry,
-            env,
-            state: Mutex::default(),
-            is_used: AtomicBool::new(false),
-            calls: AtomicUsize::new(0),
-        })
+        let needed = Plain::new(Needed { calls: 0, last: Instant::now() });
+        Arc::new(Worker { config, log, registry, env, state: Mutex::default(), needed })
     }
 
     /// As the configuration calls it.
@@ -99,14 +96,27 @@ impl Worker {
         &self.config.name
     }
 
+    /// How it comes to be there, for a person.
+    pub fn origin(&self) -> String {
+        match &self.config.start {
+            Start::Run { words, .. } => words.join(" "),
+            Start::Service(service) => format!("service {service}"),
+        }
+    }
+
     /// How it comes to be there.
-    pub fn start(&self) -> &Start {
+    pub(super) fn start(&self) -> &Start {
         &self.config.start
     }
 
     /// Whether it is listed among the models.
     pub fn is_model(&self) -> bool {
         self.config.is_model
+    }
+
+    /// How long a call may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.config.timeout
     }
 
     /// The functions that models may call: as the worker describes them, else as configured, else
@@ -130,7 +140,7 @@ impl Worker {
 
     async fn describe(self: &Arc<Self>) -> Result<Vec<Function>> {
         let wrong = |why: String| self.fault(Kind::Upstream, why);
-        match self.request("describe", &[], DESCRIBE_MAX).await {
+        match self.call("describe", vec![], Some(DESCRIBE_MAX)).await {
             Ok(answer) => return function::described(&answer).map_err(wrong),
             Err(fault) if fault.kind == Kind::NotFound && self.is_there().await => {}
             Err(fault) => return Err(fault),
@@ -138,19 +148,31 @@ impl Worker {
         if !self.config.tools.is_empty() {
             return Ok(self.config.tools.clone());
         }
-        let mut last = None;
-        for name in LISTS {
-            match self.request(name, &[], DESCRIBE_MAX).await {
-                Ok(answer) => return function::listed(&answer).map_err(wrong),
-                Err(fault) if fault.kind == Kind::NotFound => last = Some(fault),
-                Err(fault) => return Err(fault),
-            }
-        }
-        Err(last.unwrap_or_else(|| wrong("it tells nothing of its functions".into())))
+        function::listed(&self.list().await?).map_err(wrong)
     }
 
-    /// Whether a refusal came from the worker itself.
-    async fn is_there(&self) -> bool {
+    /// The names of its functions, as it lists them.
+    async fn list(self: &Arc<Self>) -> Result<Value> {
+        let mut last = None;
+        for name in LISTS {
+            match self.call(name, vec![], Some(DESCRIBE_MAX)).await {
+                Err(fault) if fault.kind == Kind::NotFound => last = Some(fault),
+                done => return done,
+            }
+        }
+        let nothing = || self.fault(Kind::Upstream, "it tells nothing of its functions");
+        Err(last.unwrap_or_else(nothing))
+    }
+
+    /// The names of what can be called, where it tells them.
+    pub(super) async fn names(self: &Arc<Self>) -> Vec<String> {
+        let list = self.list().await.unwrap_or_default();
+        let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.filter(|name| !LISTS.contains(name)).map(String::from).collect()
+    }
+
+    /// Whether it runs.
+    pub(super) async fn is_there(&self) -> bool {
         self.state.lock().await.live.is_some()
     }
 
@@ -172,37 +194,37 @@ impl Worker {
         arguments: Vec<Value>,
         max: Option<Duration>,
     ) -> Result<Value> {
-        self.request(function, &arguments, max.unwrap_or(self.config.timeout)).await
+        let visit = self.enter().await?;
+        visit.call(function, &arguments, max.unwrap_or(self.config.timeout)).await
     }
 
-    async fn request(
+    /// Calls a function and gives the items of its answer as they come, each within the time that is
+    /// configured: those of a stream, else those of a list, else the answer itself. Dropping it
+    /// cancels the call.
+    pub(super) fn items(
         self: &Arc<Self>,
-        function: &str,
-        arguments: &[Value],
-        max: Duration,
-    ) -> Result<Value> {
-        let (parent, number) = {
-            let mut state = self.state.lock().await;
-            let live = self.live(&mut state).await?;
-            (live.parent.clone(), live.number)
-        };
-        self.is_used.store(true, Ordering::Relaxed);
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        let _busy = Busy(self);
-        let options = CallOptions { timeout: Some(max), ..CallOptions::default() };
-        let done = parent.call_with(&options, function, arguments).await;
-        let done = done.and_then(|reply| reply.value().map(|value| json(&value)));
-        match done {
-            Ok(value) => Ok(value),
-            Err(error) => {
-                self.examine(&parent, number, &error).await;
-                Err(self.told(function, &error))
-            }
-        }
+        function: &'static str,
+        arguments: Vec<Value>,
+    ) -> BoxStream<'static, Result<Value>> {
+        let worker = self.clone();
+        let opening = async move { worker.enter().await?.items(function, &arguments).await };
+        stream::once(opening).try_flatten().boxed()
+    }
+
+    /// The worker for one call, started if need be.
+    async fn enter(self: &Arc<Self>) -> Result<Visit> {
+        let mut state = self.state.lock().await;
+        let live = self.live(&mut state).await?;
+        // Under the lock: whoever ends it for being idle holds that too.
+        Ok(Visit::new(self.clone(), live.parent.clone(), live.number))
     }
 
     /// The worker that is there, or a new one.
     async fn live<'a>(self: &Arc<Self>, state: &'a mut State) -> Result<&'a mut Live> {
+        if let Some(live) = state.live.take_if(|live| self.has_died(live)) {
+            self.log.add("althing", "ended by itself while nobody called it");
+            live.parent.stop().await;
+        }
         if state.live.is_none() {
             if let Some((at, fault)) = &state.failed
                 && at.elapsed() < REST
@@ -217,7 +239,7 @@ impl Worker {
                     self.watch(number);
                 }
                 Err(error) => {
-                    let fault = self.told("", &error);
+                    let fault = self.not_started(&error);
                     self.log.add("althing", &fault.message);
                     state.failed = Some((Instant::now(), fault.clone()));
                     return Err(fault);
@@ -225,6 +247,11 @@ impl Worker {
             }
         }
         state.live.as_mut().ok_or_else(|| Fault::internal("the worker was just there"))
+    }
+
+    /// Whether its process has ended, which nobody was told who did not call it just then.
+    fn has_died(&self, live: &Live) -> bool {
+        matches!(self.config.start, Start::Run { .. }) && live.parent.process_id().is_none()
     }
 
     async fn begin(&self) -> Result<Parent, Error> {
@@ -256,54 +283,44 @@ impl Worker {
         }
     }
 
-    /// Ends it once nobody has called it for a while.
+    /// Ends it once nobody has needed it for a while.
     fn watch(self: &Arc<Self>, number: u64) {
-        let worker = Arc::downgrade(self);
-        self.is_used.store(true, Ordering::Relaxed);
+        let (worker, mut wait) = (Arc::downgrade(self), self.config.idle);
+        self.needed().last = Instant::now();
         tokio::spawn(async move {
             loop {
-                sleep(IDLE_MAX).await;
+                sleep(wait).await;
                 let Some(worker) = worker.upgrade() else { return };
-                let was_used = worker.is_used.swap(false, Ordering::Relaxed);
-                if !was_used && worker.calls.load(Ordering::Relaxed) == 0 {
-                    return worker.forget(number).await;
+                match worker.retire(number).await {
+                    Some(left) => wait = left,
+                    None => return,
                 }
             }
         });
     }
 
-    /// After a call that failed: whether the worker can take another.
-    async fn examine(&self, parent: &Parent, number: u64, error: &Error) {
-        let is_over = match error {
-            Error::Exited(_) | Error::Disconnected(_) | Error::Stopped | Error::System(_) => true,
-            Error::TimedOut(_) => self.hangs(parent).await,
-            _ => false,
-        };
-        match error {
-            // Whole, with its traceback; whoever asked gets the first words.
-            Error::Remote(text) => self.log.add("althing", &veiled(&self.config.env, text)),
-            error if is_over => {
-                let text = format!("ended: {error}");
-                self.log.add("althing", &veiled(&self.config.env, &text));
-            }
-            _ => {}
+    /// Ends it if nobody has needed it for long enough; else how long that takes yet.
+    async fn retire(&self, number: u64) -> Option<Duration> {
+        let mut state = self.state.lock().await;
+        state.live.as_ref().filter(|live| live.number == number)?;
+        let left = self.needed().left(self.config.idle);
+        if !left.is_zero() {
+            return Some(left);
         }
-        if is_over {
-            self.forget(number).await;
+        let idle = self.config.idle.as_secs_f64();
+        self.log.add("althing", &format!("ended: nobody has called it for {idle} s"));
+        if let Some(live) = state.live.take() {
+            live.parent.stop().await;
         }
+        None
     }
 
-    /// Whether it takes no other call either. What somebody else runs is never said to hang.
-    async fn hangs(&self, parent: &Parent) -> bool {
-        if matches!(self.config.start, Start::Service(_)) {
-            return false;
-        }
-        let options = CallOptions { timeout: Some(PROBE_MAX), ..CallOptions::default() };
-        let probe = parent.call_with(&options, LISTS[0], ()).await;
-        matches!(probe, Err(Error::TimedOut(_) | Error::Exited(_) | Error::Disconnected(_)))
+    pub(super) fn needed(&self) -> MutexGuard<'_, Needed> {
+        self.needed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn forget(&self, number: u64) {
+    /// Ends the one of this number, if it is still there.
+    pub(super) async fn forget(&self, number: u64) {
         let mut state = self.state.lock().await;
         if let Some(live) = state.live.take_if(|live| live.number == number) {
             live.parent.stop().await;
@@ -317,42 +334,4 @@ impl Worker {
             live.parent.stop().await;
         }
     }
-
-    fn told(&self, function: &str, error: &Error) -> Fault {
-        let text = match error {
-            // The traceback is in the log.
-            Error::Remote(text) => {
-                let words = text.split("\nTraceback").next().unwrap_or(text).trim_end();
-                format!("{function} failed: {words}")
-            }
-            error => error.to_string(),
-        };
-        let kind = match error {
-            Error::Remote(text) if is_not_found(text, function) => Kind::NotFound,
-            Error::NoService(_) => Kind::NotFound,
-            Error::TimedOut(_) => Kind::TimedOut,
-            Error::Arguments(_) | Error::TooLarge { .. } => Kind::InvalidParams,
-            _ => Kind::Upstream,
-        };
-        self.fault(kind, text)
-    }
-
-    fn fault(&self, kind: Kind, text: impl fmt::Display) -> Fault {
-        let text = redact(&veiled(&self.config.env, &text.to_string()));
-        Fault::new(kind, format!("worker '{}': {text}", self.config.name))
-    }
-}
-
-/// The text without the values that were given to the worker and may be keys.
-fn veiled(env: &[(String, Secret)], text: &str) -> String {
-    let values = env.iter().map(|(_, value)| value.expose());
-    let long = values.filter(|value| value.len() >= SECRET_BYTES_MIN);
-    long.fold(text.to_string(), |text, value| text.replace(value, "…"))
-}
-
-/// Whether the words say that there is no such function, in any of the languages.
-fn is_not_found(text: &str, function: &str) -> bool {
-    let first = text.lines().next().unwrap_or_default();
-    first.contains(&format!("Function '{function}' not found"))
-        || first.contains(&format!("Function not found: {function}"))
 }

@@ -6,7 +6,7 @@ use super::*;
 fn a_worker_is_shown_as_it_is_in_force() {
     let home = Home::new(&[("CALC_KEY", KEY)]).with(
         TOML,
-        "[workers.calc]\nrun = 'python \"my calc.py\" -v'\ntimeout = 2.5\nnamespace = 'n'\n\
+        "[workers.calc]\nrun = 'python \"my calc.py\" -v'\ntimeout = 2.5\nidle = 60\nnamespace = 'n'\n\
          env = { MODE = 'fast', KEY = '$CALC_KEY' }\nonly = ['add']\n\
          tools = [{ name = 'add' }, { name = 'sub' }]\n\
          [workers.abacus]\nservice = 'math-service'\n\
@@ -17,6 +17,7 @@ fn a_worker_is_shown_as_it_is_in_force() {
     let file = format!("/{TOML}");
     home.check("workers.calc.run", "python my calc.py -v", &file);
     home.check("workers.calc.timeout", "2.5", &file);
+    home.check("workers.calc.idle", "60", &file);
     home.check("workers.calc.namespace", "n", &file);
     home.check("workers.calc.env", "MODE, KEY", &file);
     home.check("workers.calc.only", "add", &file);
@@ -24,6 +25,7 @@ fn a_worker_is_shown_as_it_is_in_force() {
     home.check("workers.calc.provider", "worker", &file);
     home.check("workers.abacus.service", "math-service", &file);
     home.check("workers.abacus.timeout", "30", &file);
+    home.check("workers.abacus.idle", "300", &file);
     let folder = "/home/.config/althing";
     home.check("workers.here.run", &format!("{folder}/./bin/here /home/x y"), &file);
     let config = home.load();
@@ -56,6 +58,8 @@ fn what_is_wrong_is_told_with_its_key() {
     check("run = 'a'\ntimeout = 0", "workers.calc.timeout");
     check("run = 'a'\ntimeout = 3601", "more than 0 and up to 3600");
     check("run = 'a'\ntimeout = 'x'", "must be seconds");
+    check("run = 'a'\nidle = 0", "workers.calc.idle");
+    check("run = 'a'\nidle = 86401", "more than 0 and up to 86400");
     check("run = 'a'\nenv = ['A']", "workers.calc.env");
     check("run = 'a'\nenv = { A = 5 }", "A must be a text");
     check("run = 'a'\nenv = { A = '$NOT_SET' }", "A names a variable that is not set");

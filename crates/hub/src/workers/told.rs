@@ -1,0 +1,134 @@
+//! What went wrong with a worker, in words: for the log, for whoever asked, and for the person.
+
+use super::worker::Worker;
+use crate::config::Start;
+use althing_stdx::redact::{Secret, redact};
+use althing_stdx::{Fault, Kind};
+use multifrost::Error;
+use std::fmt;
+
+/// A shorter value of a variable is no key.
+const SECRET_BYTES_MIN: usize = 8;
+
+/// Words of a worker that lacks what the protocol needs, and what brings it.
+const LACKING: &[(&[&str], &str)] = &[
+    (&["No module named 'zmq'", "No module named 'msgpack'"], "pip install pyzmq msgpack"),
+    (
+        &["Cannot find package 'zeromq'", "Cannot find package 'msgpackr'"],
+        "npm install zeromq msgpackr",
+    ),
+];
+
+/// Why a worker cannot be asked, for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    pub what: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+impl Worker {
+    /// A failure of this worker as a person reads it, without the name.
+    pub fn trouble(&self, fault: &Fault) -> Trouble {
+        let what = brief(fault.message.strip_prefix(&self.prefix()).unwrap_or(&fault.message));
+        let section = format!("[workers.{}]", self.name());
+        let is_lacking =
+            |(words, _): &&(&[&str], &str)| words.iter().any(|word| fault.message.contains(word));
+        let advice = match self.start() {
+            Start::Service(service) if fault.kind == Kind::NotFound => {
+                format!("start '{service}', or change `service` in {section}")
+            }
+            Start::Run { .. } if fault.message.contains(NOT_STARTED) => {
+                format!("change `run` in {section}")
+            }
+            _ => match LACKING.iter().find(is_lacking) {
+                Some((_, advice)) => (*advice).into(),
+                None if fault.kind == Kind::InvalidParams => format!("change {section}"),
+                None => format!("see `althing workers logs {}`", self.name()),
+            },
+        };
+        Trouble { what, advice }
+    }
+
+    /// Why it could not be started or found.
+    pub(super) fn not_started(&self, error: &Error) -> Fault {
+        match (self.start(), error) {
+            (Start::Run { words, folder }, Error::System(why)) => {
+                let program = words.first().map_or("", String::as_str);
+                let text = format!("{why}: '{program}' in {}", folder.display());
+                self.fault(Kind::Upstream, text)
+            }
+            _ => self.told("", error),
+        }
+    }
+
+    /// Why a call failed.
+    pub(super) fn told(&self, function: &str, error: &Error) -> Fault {
+        let text = match error {
+            Error::Remote(text) if is_not_found(text, function) => {
+                format!("Function '{function}' not found")
+            }
+            // The traceback is in the log.
+            Error::Remote(text) => {
+                let words = text.split("\nTraceback").next().unwrap_or(text).trim_end();
+                format!("{function} failed: {words}")
+            }
+            error => error.to_string(),
+        };
+        let kind = match error {
+            Error::Remote(text) if is_not_found(text, function) => Kind::NotFound,
+            Error::NoService(_) => Kind::NotFound,
+            Error::TimedOut(_) => Kind::TimedOut,
+            Error::Arguments(_) | Error::TooLarge { .. } => Kind::InvalidParams,
+            _ => Kind::Upstream,
+        };
+        self.fault(kind, text)
+    }
+
+    pub(super) fn fault(&self, kind: Kind, text: impl fmt::Display) -> Fault {
+        let text = redact(&veiled(&self.config.env, &text.to_string()));
+        Fault::new(kind, format!("{}{text}", self.prefix()))
+    }
+
+    fn prefix(&self) -> String {
+        format!("worker '{}': ", self.name())
+    }
+}
+
+/// As the protocol's crate begins it.
+const NOT_STARTED: &str = "cannot start the worker";
+
+/// Whether the worker is gone with this.
+pub(super) fn is_over(error: &Error) -> bool {
+    matches!(error, Error::Exited(_) | Error::Disconnected(_) | Error::Stopped | Error::System(_))
+}
+
+/// The first line and the last, which tells most where a program broke off.
+pub(super) fn brief(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    lines.next_back().map_or_else(|| first.into(), |last| format!("{first}: {last}"))
+}
+
+/// The text without the values that were given to the worker and may be keys.
+pub(super) fn veiled(env: &[(String, Secret)], text: &str) -> String {
+    let values = env.iter().map(|(_, value)| value.expose());
+    let long = values.filter(|value| value.len() >= SECRET_BYTES_MIN);
+    long.fold(text.to_string(), |text, value| text.replace(value, "…"))
+}
+
+/// Whether the words say that there is no such function, in any of the languages.
+fn is_not_found(text: &str, function: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    first.contains(&format!("Function '{function}' not found"))
+        || first.contains(&format!("Function not found: {function}"))
+}
+
+#[cfg(test)]
+#[test]
+fn the_first_and_the_last_line_tell() {
+    assert_eq!(brief("one line"), "one line");
+    let crash = "it ended: exit status: 1\nTraceback:\n  File x\nModuleNotFoundError: no 'zmq'\n";
+    assert_eq!(brief(crash), "it ended: exit status: 1: ModuleNotFoundError: no 'zmq'");
+    assert_eq!(brief(""), "");
+}
