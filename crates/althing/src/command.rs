@@ -26,6 +26,7 @@ use althing_hub::config::{Config, World};
 use althing_hub::runs::Runs;
 use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
+use althing_hub::workers::Workers;
 use althing_stdx::{Fault, Kind, Result};
 use clap::CommandFactory;
 use std::io::Write;
@@ -129,6 +130,18 @@ impl Desk {
     fn warn(&self) {
         for warning in &self.config.warnings {
             tell(self.screen, &warning.to_string());
+        }
+    }
+}
+
+/// Does what may start workers. They do not hear Ctrl-C themselves, so it ends them first.
+async fn attended<T>(workers: &Workers, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut stops = watch::Stops::new()?;
+    tokio::select! {
+        done = work => done,
+        () = stops.next() => {
+            workers.close().await;
+            Err(Fault::new(Kind::Cancelled, "stopped"))
         }
     }
 }

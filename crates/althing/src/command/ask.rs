@@ -1,6 +1,6 @@
 //! `ask` and `resume`: a question in, a discussion out.
 
-use super::{Desk, Failed, plan, tell};
+use super::{Desk, Failed, attended, plan, tell};
 use crate::args;
 use crate::input::{self, Input};
 use crate::watch::{self, View};
@@ -38,7 +38,8 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     }
     let is_demo = lineup.seats.iter().all(|seat| seat.demo) && names.is_empty();
     let request = request(&args, &desk.config, input, method, lineup)?;
-    let run = desk.runs(library.clone()).start(request).await?;
+    let runs = desk.runs(library.clone());
+    let run = attended(library.workers(), runs.start(request)).await?;
     finish(&desk, &library, run, args.output, args.pause).await?;
     if is_demo {
         tell(desk.screen, lineup::HOW_TO_ADD);

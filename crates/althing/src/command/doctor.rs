@@ -1,6 +1,7 @@
 //! `doctor`: what was looked for, what is there, and what to do next.
 
-use super::{Desk, print};
+use super::workers::offer;
+use super::{Desk, attended, print};
 use crate::terminal::flow::Flow;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
 use althing_gateway::PROVIDERS;
@@ -9,10 +10,19 @@ use althing_hub::book::Means;
 use althing_hub::config::{AGENTS, Config};
 use althing_hub::discover::{self, FoundProvider, State};
 use althing_hub::lineup::{self, HOW_TO_ADD};
-use althing_stdx::{Result, text::one_line};
+use althing_hub::workers::{Trouble, Worker, Workers};
+use althing_stdx::{Fault, Kind, Result, text::one_line};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 
+/// How long providers may take to answer, and then workers to start and to say what they can do;
+/// what takes longer is told of and left.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Characters of what is wrong with a worker; the advice behind it has to fit too.
+const TROUBLE_CHARS_MAX: usize = 200;
 
 /// One finding.
 enum Mark {
@@ -50,6 +60,7 @@ pub async fn examine() -> Result<()> {
         report.line(Mark::Off, row.title, &hint);
     }
     agents(library.means(), &book.config, &mut report).await;
+    workers(library.workers(), &mut report).await?;
     if !desk.config.warnings.is_empty() {
         report.title("Set wrongly");
         for warning in &desk.config.warnings {
@@ -91,6 +102,43 @@ async fn agents(means: &Means, config: &Config, report: &mut Report) {
             report.line(Mark::Off, &id, "not there");
         }
     }
+}
+
+/// Which workers are declared, whether they start or are found, and what they can do.
+async fn workers(workers: &Workers, report: &mut Report) -> Result<()> {
+    report.title("Workers (functions that models can call)");
+    let asked = attended(workers, join_all(workers.all().iter().map(examine_worker)).map(Ok));
+    for (name, mark, text) in asked.await? {
+        report.line(mark, &name, &text);
+    }
+    workers.close().await;
+    for service in workers.services() {
+        report.line(Mark::Off, &service, &offer(&service));
+    }
+    if workers.all().is_empty() {
+        report.line(Mark::Off, "none", "`althing workers new --language python calc` begins one");
+    }
+    Ok(())
+}
+
+async fn examine_worker(worker: &Arc<Worker>) -> (String, Mark, String) {
+    let late = || Fault::new(Kind::TimedOut, format!("no answer within {PATIENCE:?}"));
+    let asked = timeout(PATIENCE, worker.functions()).await;
+    let (mark, text) = match asked.unwrap_or_else(|_| Err(late())) {
+        Ok(functions) => {
+            let count = match functions.len() {
+                1 => "1 function".to_string(),
+                n => format!("{n} functions"),
+            };
+            let model = if worker.is_model() { ", a model" } else { "" };
+            (Mark::Good, format!("{count}{model}, {}", worker.origin()))
+        }
+        Err(fault) => {
+            let Trouble { what, advice } = worker.trouble(&fault);
+            (Mark::Bad, format!("{}; {advice}", one_line(&what, TROUBLE_CHARS_MAX)))
+        }
+    };
+    (worker.name().to_string(), mark, text)
 }
 
 fn files(desk: &Desk, report: &mut Report) {

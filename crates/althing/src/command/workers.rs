@@ -1,13 +1,14 @@
 //! `workers`: functions in other languages.
 
-use super::{Desk, print};
+use super::{Desk, attended, print, tell};
 use crate::args::{Language, Workers};
 use crate::terminal::table::{cut_table, table};
-use althing_hub::config::Start;
 use althing_hub::export::when;
-use althing_hub::workers::Worker;
+use althing_hub::workers::{Trouble, Worker};
 use althing_stdx::text::printable;
 use althing_stdx::{Fault, Kind, Result};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
@@ -36,20 +37,19 @@ async fn list(desk: &Desk, json: bool) -> Result<()> {
     let workers = library.workers();
     let mut rows =
         vec![["WORKER", "STARTED BY", "FUNCTION", "DESCRIPTION"].map(String::from).into()];
-    let (mut lines, mut troubles) = (String::new(), 0);
-    for worker in workers.all() {
-        let functions = functions(worker).await;
-        troubles += usize::from(functions.is_err());
-        for row in functions.unwrap_or_else(|row| vec![row]) {
-            lines.push_str(&format!("{}\n", line(&row)));
-            rows.push(row.to_vec());
-        }
-    }
-    rows.extend(workers.services().iter().map(|service| {
-        let hint = format!("a running service; [workers.NAME] service = \"{service}\" offers it");
-        vec![service.clone(), "somebody else".into(), "–".into(), hint]
-    }));
+    let asked = join_all(workers.all().iter().map(functions));
+    let asked = attended(workers, asked.map(Ok)).await?;
     workers.close().await;
+    let troubles = asked.iter().filter(|functions| functions.is_err()).count();
+    let mut lines = String::new();
+    for row in asked.into_iter().flat_map(|all| all.unwrap_or_else(|row| vec![row])) {
+        lines.push_str(&format!("{}\n", line(&row)));
+        rows.push(row.to_vec());
+    }
+    rows.extend(workers.services().into_iter().map(|service| {
+        let hint = offer(&service);
+        vec![service, "somebody else".into(), "–".into(), hint]
+    }));
     if json {
         print(&lines)?;
     } else if rows.len() == 1 {
@@ -63,19 +63,23 @@ async fn list(desk: &Desk, json: bool) -> Result<()> {
     }
 }
 
+/// How a service that runs becomes a worker.
+pub(super) fn offer(service: &str) -> String {
+    format!("a running service; [workers.NAME] service = \"{service}\" offers it")
+}
+
 /// A row for each function, or one that says why there are none.
 async fn functions(worker: &Arc<Worker>) -> Result<Vec<[String; 4]>, [String; 4]> {
-    let start = match worker.start() {
-        Start::Run { words, .. } => words.join(" "),
-        Start::Service(service) => format!("service {service}"),
-    };
     let row = |function: &str, about: &str| {
-        [worker.name().to_string(), start.clone(), function.into(), about.into()]
+        [worker.name().to_string(), worker.origin(), function.into(), about.into()]
     };
     match worker.functions().await {
         Ok(all) if all.is_empty() => Ok(vec![row("–", "it offers no functions")]),
         Ok(all) => Ok(all.iter().map(|it| row(&it.name, &it.description)).collect()),
-        Err(fault) => Err(row("–", &fault.message)),
+        Err(fault) => {
+            let Trouble { what, advice } = worker.trouble(&fault);
+            Err(row("–", &format!("{what}; {advice}")))
+        }
     }
 }
 
@@ -92,10 +96,14 @@ async fn call(
 ) -> Result<()> {
     desk.warn();
     let library = desk.library_to_read().await?;
+    let workers = library.workers();
     let value = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
     let arguments = arguments.iter().map(value).collect();
-    let done = library.workers().call(service, function, arguments, timeout).await;
-    library.workers().close().await;
+    let done = attended(workers, workers.call(service, function, arguments, timeout)).await;
+    workers.close().await;
+    if matches!(&done, Err(fault) if fault.kind == Kind::Upstream) {
+        tell(desk.screen, &format!("`althing workers logs {service}` has all that was said"));
+    }
     print(&match done? {
         Value::String(text) => printable(&text) + "\n",
         value => format!("{}\n", printable(&value.to_string())),

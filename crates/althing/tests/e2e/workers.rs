@@ -4,5 +4,7 @@
 mod commands;
 mod discussions;
 pub mod kit;
+mod life;
 mod mishaps;
 mod others;
+mod session;

@@ -25,7 +25,7 @@ fn functions_are_listed_called_and_logged() {
     call(&["calc", "_x"]).ends(18).warns("Cannot call private method '_x'");
     call(&["nobody", "add"]).ends(3).warns("no running service 'nobody'; there are: calc");
     home.run(&["workers", "logs"]).ends(0).says("Traceback (most recent call last)");
-    home.run(&["workers", "logs", "nobody"]).ends(3).warns("has printed nothing yet");
+    home.run(&["workers", "logs", "nobody"]).ends(3).warns("there is no worker 'nobody'");
     home.run(&["config"]).ends(0).says("workers.calc.run").says("workers.calc.timeout");
     home.is_left();
 }

@@ -21,6 +21,7 @@ def die():
     os._exit(7)
 
 def hang():
+    open("begun.txt", "w").close()
     time.sleep(3600)
 
 def flood():
