@@ -4,7 +4,7 @@ use super::workers::offer;
 use super::{Desk, attended, print};
 use crate::terminal::flow::Flow;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
-use althing_gateway::PROVIDERS;
+use althing_gateway::{PROVIDERS, WORKER};
 use althing_hub::agents;
 use althing_hub::book::Means;
 use althing_hub::config::{AGENTS, Config};
@@ -41,7 +41,9 @@ pub async fn examine() -> Result<()> {
     report.title("Files");
     files(&desk, &mut report);
     report.title("Providers");
-    for provider in &found.providers {
+    // Those have a part of their own.
+    let is_worker = |it: &&FoundProvider| it.configured.endpoint.provider.name == WORKER.name;
+    for provider in found.providers.iter().filter(|it| !is_worker(it)) {
         examine_provider(provider, &mut report);
     }
     for entry in &book.entries {

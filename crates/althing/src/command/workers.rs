@@ -1,8 +1,9 @@
 //! `workers`: functions in other languages.
 
-use super::{Desk, attended, print, tell};
+use super::{Desk, attended, print};
 use crate::args::{Language, Workers};
 use crate::terminal::table::{cut_table, table};
+use crate::terminal::{WARN, paragraph};
 use althing_hub::export::when;
 use althing_hub::workers::{Trouble, Worker};
 use althing_stdx::text::printable;
@@ -35,56 +36,84 @@ async fn list(desk: &Desk, json: bool) -> Result<()> {
     desk.warn();
     let library = desk.library_to_read().await?;
     let workers = library.workers();
-    let mut rows =
-        vec![["WORKER", "STARTED BY", "FUNCTION", "DESCRIPTION"].map(String::from).into()];
     let asked = join_all(workers.all().iter().map(functions));
     let asked = attended(workers, asked.map(Ok)).await?;
     workers.close().await;
-    let troubles = asked.iter().filter(|functions| functions.is_err()).count();
-    let mut lines = String::new();
-    for row in asked.into_iter().flat_map(|all| all.unwrap_or_else(|row| vec![row])) {
-        lines.push_str(&format!("{}\n", line(&row)));
-        rows.push(row.to_vec());
-    }
-    rows.extend(workers.services().into_iter().map(|service| {
-        let hint = offer(&service);
-        vec![service, "somebody else".into(), "–".into(), hint]
-    }));
-    if json {
-        print(&lines)?;
-    } else if rows.len() == 1 {
-        print("No workers yet. Begin with: althing workers new --language python calc\n")?;
-    } else {
-        print(&cut_table(desk.screen, &rows))?;
-    }
-    match troubles {
-        0 => Ok(()),
-        _ => Err(Fault::new(Kind::Upstream, "not every worker could be asked")),
-    }
-}
-
-/// How a service that runs becomes a worker.
-pub(super) fn offer(service: &str) -> String {
-    format!("a running service; [workers.NAME] service = \"{service}\" offers it")
-}
-
-/// A row for each function, or one that says why there are none.
-async fn functions(worker: &Arc<Worker>) -> Result<Vec<[String; 4]>, [String; 4]> {
-    let row = |function: &str, about: &str| {
-        [worker.name().to_string(), worker.origin(), function.into(), about.into()]
-    };
-    match worker.functions().await {
-        Ok(all) if all.is_empty() => Ok(vec![row("–", "it offers no functions")]),
-        Ok(all) => Ok(all.iter().map(|it| row(&it.name, &it.description)).collect()),
-        Err(fault) => {
-            let Trouble { what, advice } = worker.trouble(&fault);
-            Err(row("–", &format!("{what}; {advice}")))
+    let all: Vec<Asked<'_>> = workers.all().iter().zip(&asked).collect();
+    print(&if json { lines(&all) } else { shown(desk, &all, workers.services()) })?;
+    let failed = all.iter().filter(|(_, rows)| rows.is_err()).map(|(worker, _)| worker.name());
+    let failed: Vec<&str> = failed.collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => {
+            let text = format!("could not be asked: {}", failed.join(", "));
+            Err(Fault::new(Kind::Upstream, text))
         }
     }
 }
 
-fn line([worker, start, function, about]: &[String; 4]) -> Value {
-    json!({ "worker": worker, "start": start, "function": function, "description": about })
+/// A row for each function, with its description; or why there are none.
+type Rows = Result<Vec<[String; 2]>, String>;
+type Asked<'a> = (&'a Arc<Worker>, &'a Rows);
+
+async fn functions(worker: &Arc<Worker>) -> Rows {
+    match worker.functions().await {
+        Ok(all) if all.is_empty() => Ok(vec![["–", "it offers no functions"].map(String::from)]),
+        Ok(all) => Ok(all.iter().map(|it| [it.name.clone(), it.description.clone()]).collect()),
+        Err(fault) => {
+            let Trouble { what, advice } = worker.trouble(&fault);
+            Err(format!("{what}; {advice}"))
+        }
+    }
+}
+
+fn lines(all: &[Asked<'_>]) -> String {
+    let line = |worker: &Worker, function: &str, about: &str| {
+        let (name, start) = (worker.name(), worker.origin());
+        let line =
+            json!({ "worker": name, "start": start, "function": function, "description": about });
+        format!("{line}\n")
+    };
+    let of_worker = |(worker, rows): &Asked<'_>| match rows {
+        Ok(rows) => rows.iter().map(|[name, about]| line(worker, name, about)).collect(),
+        Err(trouble) => line(worker, "–", trouble),
+    };
+    all.iter().map(of_worker).collect()
+}
+
+/// A table of what can be called, and below it what is wrong.
+fn shown(desk: &Desk, all: &[Asked<'_>], services: Vec<String>) -> String {
+    let mut rows = Vec::new();
+    let mut troubles = String::new();
+    for (worker, functions) in all {
+        let name = worker.name();
+        match functions {
+            Ok(all) => rows
+                .extend(all.iter().map(|[it, about]| vec![name.into(), it.clone(), about.clone()])),
+            Err(trouble) => {
+                let text = format!("{name}: {trouble}");
+                troubles.push_str(&paragraph(desk.screen, WARN, &text));
+            }
+        }
+    }
+    rows.extend(services.into_iter().map(|service| {
+        let hint = offer(&service);
+        vec![service, "–".into(), hint]
+    }));
+    if rows.is_empty() && troubles.is_empty() {
+        return "No workers yet. Begin with: althing workers new --language python calc\n".into();
+    }
+    if rows.is_empty() {
+        return troubles;
+    }
+    rows.insert(0, ["WORKER", "FUNCTION", "DESCRIPTION"].map(String::from).to_vec());
+    let gap = if troubles.is_empty() { "" } else { "\n" };
+    format!("{}{gap}{troubles}", cut_table(desk.screen, &rows))
+}
+
+/// How a service that runs becomes a worker.
+pub(super) fn offer(service: &str) -> String {
+    format!("somebody else runs it; [workers.NAME] service = \"{service}\" offers it")
 }
 
 async fn call(
@@ -101,13 +130,22 @@ async fn call(
     let arguments = arguments.iter().map(value).collect();
     let done = attended(workers, workers.call(service, function, arguments, timeout)).await;
     workers.close().await;
-    if matches!(&done, Err(fault) if fault.kind == Kind::Upstream) {
-        tell(desk.screen, &format!("`althing workers logs {service}` has all that was said"));
-    }
-    print(&match done? {
+    print(&match done.map_err(|fault| advised(workers, service, fault))? {
         Value::String(text) => printable(&text) + "\n",
         value => format!("{}\n", printable(&value.to_string())),
     })
+}
+
+/// A failure with what to do about it.
+fn advised(workers: &althing_hub::workers::Workers, service: &str, fault: Fault) -> Fault {
+    let worker = workers.find(service).ok();
+    match worker.filter(|_| matches!(fault.kind, Kind::Upstream | Kind::TimedOut)) {
+        None => fault,
+        Some(worker) => {
+            let advice = worker.trouble(&fault).advice;
+            Fault { message: format!("{}\n{advice}", fault.message), ..fault }
+        }
+    }
 }
 
 async fn logs(desk: &Desk, worker: Option<&str>, lines: usize) -> Result<()> {

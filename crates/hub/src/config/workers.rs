@@ -220,7 +220,9 @@ fn run(layers: &Layers, mut words: Vec<String>) -> Result<Start, Wrong> {
         Some(program) if program.is_empty() => Err(("run", "begins with an empty word".into())),
         Some(program) => {
             if program.contains('/') {
-                *program = folder.join(&*program).to_string_lossy().into_owned();
+                // Without the `./` that it may begin with.
+                let path: PathBuf = folder.join(&*program).components().collect();
+                *program = path.to_string_lossy().into_owned();
             }
             Ok(Start::Run { words, folder })
         }

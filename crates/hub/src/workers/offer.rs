@@ -2,7 +2,7 @@
 
 use super::function::Function;
 use super::names::tool_name;
-use super::told::brief;
+use super::told::Trouble;
 use super::tooled::Toolbox;
 use super::worker::Worker;
 use althing_chat::Tool;
@@ -42,7 +42,9 @@ impl Offer {
             match functions {
                 Ok(functions) => functions.iter().for_each(|it| offer.add(&worker, it)),
                 Err(fault) => {
-                    offer.troubles.push(one_line(&brief(&fault.message), SHOWN_CHARS_MAX))
+                    let Trouble { what, advice } = worker.trouble(&fault);
+                    let what = one_line(&what, SHOWN_CHARS_MAX);
+                    offer.troubles.push(format!("worker '{}': {what}; {advice}", worker.name()));
                 }
             }
         }

@@ -130,7 +130,10 @@ async fn configuration_describes_where_the_worker_does_not_and_says_what_is_offe
     let only = home.workers("[workers.w]\nservice = 'plain'\nonly = ['mul']\n");
     assert_eq!(names(only).await, ["w_mul"]);
     let wrong = home.workers("[workers.w]\nservice = 'plain'\nonly = ['pow']\n");
-    assert_eq!(names(wrong).await, ["worker 'w': only: the worker has no function 'pow'"]);
+    assert_eq!(
+        names(wrong).await,
+        ["worker 'w': only: the worker has no function 'pow'; change [workers.w]"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,7 +153,13 @@ async fn what_cannot_be_asked_says_why() {
     let offer = workers.offer().await;
     assert!(offer.names().is_empty());
     check(offer.troubles(), &["worker 'gone': no service 'nobody' is running"]);
-    check(offer.troubles(), &["worker 'missing': cannot start the worker", "no-such-program' in "]);
+    check(
+        offer.troubles(),
+        &[
+            "worker 'missing': cannot start the worker",
+            "no-such-program'; change `run` in [workers.missing]",
+        ],
+    );
     check(
         offer.troubles(),
         &["worker 'dies': the worker ended: exit status: 3", "my last words: …"],
@@ -227,12 +236,12 @@ async fn programs_ask_for_tools_by_the_models_name() {
     let voice = service.find_voice("openai:dan+tools", None).await.unwrap();
     let said = Answer::collect(voice.speak(althing_chat::Ask::new("", "5-2?"))).await.unwrap();
     assert!(said.text.starts_with("This is answer 2 of dan") && said.tool_calls.is_empty());
-    over_http(&service).await;
+    over_http(&service, &upstream).await;
     service.close().await.unwrap();
 }
 
 /// The same over HTTP, where a name without the wish would pass through untouched.
-async fn over_http(service: &Arc<Service_>) {
+async fn over_http(service: &Arc<Service_>, upstream: &Upstream) {
     let address = "127.0.0.1:0".parse().unwrap();
     let token = http::Token::new(Secret::new("a-token-of-the-tests-that-opens-it"));
     let options = http::Options { address, token, limits: http::Limits::default() };
@@ -260,6 +269,11 @@ async fn over_http(service: &Arc<Service_>) {
     assert!(!tooled.contains("tool_calls"), "{tooled}");
     let worker = ask("worker:calc").await;
     assert!(worker.contains("1 said") && worker.contains("[DONE]"), "{worker}");
+    let before = upstream.requests().len();
+    let discussed = ask("althing/standard").await;
+    assert!(discussed.contains("[DONE]"), "{discussed}");
+    let results = upstream.requests()[before..].iter().filter(|seen| seen.results() > 0).count();
+    assert!(results > 0, "whoever discusses has tools");
     stop.cancel();
     bound.ended().await;
 }

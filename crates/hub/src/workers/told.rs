@@ -53,10 +53,9 @@ impl Worker {
     /// Why it could not be started or found.
     pub(super) fn not_started(&self, error: &Error) -> Fault {
         match (self.start(), error) {
-            (Start::Run { words, folder }, Error::System(why)) => {
+            (Start::Run { words, .. }, Error::System(why)) => {
                 let program = words.first().map_or("", String::as_str);
-                let text = format!("{why}: '{program}' in {}", folder.display());
-                self.fault(Kind::Upstream, text)
+                self.fault(Kind::Upstream, format!("{why}: '{program}'"))
             }
             _ => self.told("", error),
         }
@@ -104,7 +103,7 @@ pub(super) fn is_over(error: &Error) -> bool {
 }
 
 /// The first line and the last, which tells most where a program broke off.
-pub(super) fn brief(message: &str) -> String {
+fn brief(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     lines.next_back().map_or_else(|| first.into(), |last| format!("{first}: {last}"))

@@ -132,6 +132,25 @@ fn so_does_one_in_javascript() {
 }
 
 #[test]
+fn one_that_speaks_does_not_hang() {
+    let home = Home::new();
+    let Some(folder) = with_slow(&home, "python", "timeout = 1") else { return };
+    let mut session = Session::start(&home);
+    let arguments = json!({ "model": "worker:calc", "prompt": "Hi" });
+    let id = session.request("tools/call", json!({ "name": "complete", "arguments": arguments }));
+    until("it speaks", || folder.join("begun").exists());
+    let before = workers(&home);
+    // It takes one call at a time, so this one waits in vain, and that is all.
+    let late = session.call("calc_add", json!({ "a": 1, "b": 2 }));
+    assert!(late.contains("no answer within 1 s"), "{late}");
+    assert_eq!(workers(&home), before);
+    std::fs::write(folder.join("go"), "").unwrap();
+    assert_eq!(session.text(id), "one two");
+    session.leave();
+    home.is_left();
+}
+
+#[test]
 fn one_that_nobody_calls_is_ended_and_comes_back() {
     let home = Home::new();
     let Some(_) = with_slow(&home, "python", "idle = 0.5") else { return };
@@ -224,9 +243,12 @@ fn doctor_tells_of_workers() {
         let line = line(name);
         assert!(words.iter().all(|it| line.contains(it)), "{words:?} in {line}");
     }
+    assert!(!done.out.contains("multifrost"), "{done:?}");
     home.is_left();
     // The same trouble is told in the list, where everything is asked at once.
-    home.run(&["workers", "list"]).ends(18).says("; pip install pyzmq msgpack").says("calc");
+    let listed = home.run(&["workers", "list"]);
+    listed.ends(18).says("calc    add       Adds two").says("; pip install pyzmq msgpack");
+    listed.warns("could not be asked: gone, away, lacks, deaf");
 }
 
 /// Calls once what a model is offered.
@@ -260,8 +282,7 @@ fn a_mistyped_name_is_told_with_what_there_is() {
     call(&["ood", "note"]).ends(3).warns("no running service 'ood'; did you mean odd?");
     home.run(&["workers", "logs", "od"]).ends(3).warns("no worker 'od'; did you mean odd?");
     let died = call(&["odd", "die"]);
-    died.ends(18).warns("exit status: 7\nthese are my last words");
-    died.warns("`althing workers logs odd`");
+    died.ends(18).warns("exit status: 7\nthese are my last words\nsee `althing workers logs odd`");
     let logs = home.run(&["workers", "logs", "odd"]);
     assert_eq!(logs.ends(0).out.matches("these are my last words").count(), 1, "{logs:?}");
     home.is_left();

@@ -80,6 +80,12 @@ impl Session {
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> String {
         let id = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+        self.text(id)
+    }
+
+    /// What came of a tool.
+    #[track_caller]
+    pub fn text(&mut self, id: u64) -> String {
         let answer = self.answer(id);
         answer["result"]["content"][0]["text"].as_str().unwrap_or(&answer.to_string()).into()
     }

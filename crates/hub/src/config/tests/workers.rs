@@ -27,7 +27,7 @@ fn a_worker_is_shown_as_it_is_in_force() {
     home.check("workers.abacus.timeout", "30", &file);
     home.check("workers.abacus.idle", "300", &file);
     let folder = "/home/.config/althing";
-    home.check("workers.here.run", &format!("{folder}/./bin/here /home/x y"), &file);
+    home.check("workers.here.run", &format!("{folder}/bin/here /home/x y"), &file);
     let config = home.load();
     let names: Vec<&str> = config.workers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["calc", "abacus", "here"], "in the order of the file");
