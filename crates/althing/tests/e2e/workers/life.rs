@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-/// `complete` that says a word, waits for the file `go` and says another; `begun` and `closed` are
-/// files too.
+/// `complete` that says a word, waits for the file `go` and says more than may wait to be heard;
+/// `begun` and `closed` are files too.
 const SLOW_PY: &str = r#"
     from pathlib import Path
 
@@ -20,6 +20,7 @@ const SLOW_PY: &str = r#"
         while not Path("go").exists():
             time.sleep(0.01)
             yield ""
+        yield from (f"{n} " for n in range(1000))
         yield "two"
     finally:
         Path("closed").touch()
@@ -33,6 +34,7 @@ const SLOW_JS: &str = r#"
         await new Promise((resolve) => setTimeout(resolve, 10));
         yield "";
       }
+      for (let n = 0; n < 1000; n += 1) yield `${n} `;
       yield "two";
     } finally {
       writeFileSync("closed", "");
@@ -64,6 +66,12 @@ fn with_slow(home: &Home, language: &str, more: &str) -> Option<PathBuf> {
     Some(home.path().join(".config/althing"))
 }
 
+/// Everything that `complete` says.
+fn all_of_it() -> String {
+    let numbers: String = (0..1000).map(|n| format!("{n} ")).collect();
+    format!("one {numbers}two")
+}
+
 /// The processes of the worker, by their id.
 fn workers(home: &Home) -> Vec<String> {
     let all = home.running().into_iter().filter(|(_, command)| command.contains("calc."));
@@ -86,11 +94,11 @@ fn check_stream(language: &str) {
     std::fs::write(folder.join("go"), "").unwrap();
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
-    assert!(rest.contains("one two"), "{rest}");
+    assert!(rest.contains(&all_of_it()), "{rest}");
     assert!(child.wait().unwrap().success());
     // Who wants it whole gets the same.
     let whole = home.run(&["ask", "Hi", "--models", "worker:calc", "--no-stream"]);
-    assert_eq!(whole.ends(0).out, "one two\n");
+    assert_eq!(whole.ends(0).out, all_of_it() + "\n");
     home.is_left();
 }
 
@@ -145,7 +153,7 @@ fn one_that_speaks_does_not_hang() {
     assert!(late.contains("no answer within 1 s"), "{late}");
     assert_eq!(workers(&home), before);
     std::fs::write(folder.join("go"), "").unwrap();
-    assert_eq!(session.text(id), "one two");
+    assert_eq!(session.text(id), all_of_it());
     session.leave();
     home.is_left();
 }
