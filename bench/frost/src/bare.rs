@@ -12,8 +12,8 @@ use rustix::net::{RecvFlags, recv};
 use crate::{BIG, Done, IN_FLIGHT, SMALL};
 
 /// As long as the handles do.
-const SPIN: Duration = Duration::from_micros(50);
-const READ_BYTES: usize = 64 << 10;
+const SPIN: Duration = Duration::from_micros(150);
+const READ_BYTES: usize = 32 << 10;
 
 struct Peer {
     stream: TcpStream,

@@ -9,6 +9,7 @@ mod report;
 mod start;
 mod subject;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use report::Report;
@@ -42,34 +43,50 @@ fn run() -> Done<()> {
         ["bare", port, spin] => bare::child(port, spin),
         ["zmq", port] => libzmq::child(port),
         ["memory"] => frost::memory(),
-        [] => compare(ROUNDS, ""),
-        [rounds] => compare(rounds.parse()?, ""),
-        [rounds, only] => compare(rounds.parse()?, only),
-        _ => Err("frost-bench [ROUNDS [SUBJECT]]".into()),
+        [] => compare(ROUNDS, "", ""),
+        [rounds] => compare(rounds.parse()?, "", ""),
+        [rounds, only] => compare(rounds.parse()?, only, ""),
+        [rounds, only, what] => compare(rounds.parse()?, only, what),
+        _ => Err("frost-bench [ROUNDS [SUBJECT [small|flight|big]]]".into()),
     }
 }
 
-/// All of it, or only the subjects whose name contains a text.
-fn compare(rounds: usize, only: &str) -> Done<()> {
-    let mut subjects: Vec<(&str, Box<dyn Subject>)> = vec![
-        ("blocking handle", Box::new(frost::Blocking::start()?)),
-        ("async handle", Box::new(frost::Async::start()?)),
-        ("bare ZMTP", Box::new(bare::Bare::start(true)?)),
-        ("bare ZMTP, no spin", Box::new(bare::Bare::start(false)?)),
-        ("bare zmq crate", Box::new(libzmq::Zmq::start()?)),
-    ];
+const PYTHON: &str = "pyzmq + msgpack";
+const SUBJECTS: &[&str] = &[
+    "blocking handle",
+    "async handle",
+    "bare ZMTP",
+    "bare ZMTP, no spin",
+    "bare zmq crate",
+    PYTHON,
+];
+
+fn start(name: &str, python: Option<&Path>) -> Done<Box<dyn Subject>> {
+    Ok(match name {
+        "blocking handle" => Box::new(frost::Blocking::start()?),
+        "async handle" => Box::new(frost::Async::start()?),
+        "bare ZMTP" => Box::new(bare::Bare::start(true)?),
+        "bare ZMTP, no spin" => Box::new(bare::Bare::start(false)?),
+        "bare zmq crate" => Box::new(libzmq::Zmq::start()?),
+        _ => Box::new(python::Python::start(python.ok_or("no pyzmq")?)?),
+    })
+}
+
+/// All of it, or only the subjects whose name contains a text, or only one measurement of them.
+fn compare(rounds: usize, only: &str, what: &str) -> Done<()> {
     let python = python::find();
-    match &python {
-        Some(python) => {
-            subjects.push(("pyzmq + msgpack", Box::new(python::Python::start(python)?)));
-        }
-        None => eprintln!("no pyzmq: cargo xtask peers installs it"),
+    if python.is_none() {
+        eprintln!("no pyzmq: cargo xtask peers installs it");
     }
-    subjects.retain(|(name, _)| name.contains(only));
+    let is_wanted = |name: &&&str| name.contains(only) && (**name != PYTHON || python.is_some());
+    let mut subjects = Vec::new();
+    for name in SUBJECTS.iter().filter(is_wanted) {
+        subjects.push((*name, start(name, python.as_deref())?));
+    }
     let mut report = Report::new(subjects.iter().map(|(name, _)| *name).collect());
     for _ in 0..rounds {
         for (index, (_, subject)) in subjects.iter_mut().enumerate() {
-            report.add(index, measure(subject.as_mut())?);
+            report.add(index, measure(subject.as_mut(), what)?);
         }
     }
     drop(subjects);

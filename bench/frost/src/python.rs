@@ -23,7 +23,7 @@ pub fn script() -> PathBuf {
 
 pub struct Python {
     process: Child,
-    input: ChildStdin,
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
@@ -32,14 +32,14 @@ impl Python {
         let mut command = Command::new(python);
         command.arg(script()).arg("parent").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
-        let input = process.stdin.take().ok_or("no input")?;
+        let input = process.stdin.take();
         let output = BufReader::new(process.stdout.take().ok_or("no output")?);
         Ok(Python { process, input, output })
     }
 
     /// One line in, for how long to measure, and one out.
     fn round(&mut self, slice: Duration) -> Done<Round> {
-        writeln!(self.input, "{}", slice.as_secs_f64())?;
+        writeln!(self.input.as_ref().ok_or("no input")?, "{}", slice.as_secs_f64())?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         let figures: Vec<f64> = line.split_whitespace().filter_map(|it| it.parse().ok()).collect();
@@ -70,8 +70,8 @@ impl crate::Subject for Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // Its child notices, and ends too.
-        let _ = self.process.kill();
+        // The end of its input ends it, and its child.
+        drop(self.input.take());
         let _ = self.process.wait();
     }
 }

@@ -32,16 +32,25 @@ pub struct Round {
     pub big_p50: f64,
 }
 
-pub fn measure(subject: &mut dyn Subject) -> Done<Round> {
+/// All that is measured of a subject, or only what is named.
+pub fn measure(subject: &mut dyn Subject, what: &str) -> Done<Round> {
     if let Some(round) = subject.by_itself(SLICE) {
         return round;
     }
-    let (small, [small_p50, small_p99]) = one_by_one(|| subject.small())?;
-    let start = Instant::now();
-    let count = subject.flight(start + SLICE)?;
-    let flight = count as f64 / start.elapsed().as_secs_f64();
-    let (big, [big_p50, _]) = one_by_one(|| subject.big())?;
-    Ok(Round { small, small_p50, small_p99, flight, big, big_p50 })
+    let is_wanted = |name: &str| what.is_empty() || what == name;
+    let mut round = Round::default();
+    if is_wanted("small") {
+        (round.small, [round.small_p50, round.small_p99]) = one_by_one(|| subject.small())?;
+    }
+    if is_wanted("flight") {
+        let start = Instant::now();
+        let count = subject.flight(start + SLICE)?;
+        round.flight = count as f64 / start.elapsed().as_secs_f64();
+    }
+    if is_wanted("big") {
+        (round.big, [round.big_p50, _]) = one_by_one(|| subject.big())?;
+    }
+    Ok(round)
 }
 
 /// Calls per second, and the median and the 99th percentile in microseconds.

@@ -247,11 +247,12 @@ impl Draft {
     }
 
     /// What there is to say about extensions, if anything.
-    pub(crate) fn notes(self, notes: &Notes<'_>) -> Draft {
-        match notes.write() {
-            Some(metadata) => self.packed("metadata", &metadata),
-            None => self,
+    pub(crate) fn notes(mut self, notes: &Notes<'_>) -> Draft {
+        if !notes.is_empty() {
+            self.key("metadata");
+            notes.write(&mut self.bytes);
         }
+        self
     }
 
     fn number(mut self, key: &str, value: f64) -> Draft {

@@ -94,36 +94,36 @@ impl<'a> Notes<'a> {
         Ok(())
     }
 
-    /// As `metadata`; nothing if there is nothing to say.
-    pub(crate) fn write(&self) -> Option<Vec<u8>> {
+    /// Whether there is nothing to say.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Notes::default()
+    }
+
+    /// As `metadata`.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let numbers = [("items", self.items), ("taken", self.taken)];
         let numbers = || numbers.iter().filter_map(|(key, it)| Some((key, (*it)?)));
         let pairs = usize::from(self.ext.is_some())
             + usize::from(self.token.is_some())
             + usize::from(self.is_stream)
             + numbers().count();
-        if pairs == 0 {
-            return None;
-        }
-        let mut out = Vec::with_capacity(128);
-        msgpack::put_map(&mut out, pairs);
+        msgpack::put_map(out, pairs);
         if let Some(extensions) = self.ext {
-            msgpack::put_str(&mut out, "ext");
-            extensions.write(&mut out);
+            msgpack::put_str(out, "ext");
+            extensions.write(out);
         }
         if let Some(token) = self.token {
-            msgpack::put_str(&mut out, "token");
-            msgpack::put_str(&mut out, token);
+            msgpack::put_str(out, "token");
+            msgpack::put_str(out, token);
         }
         if self.is_stream {
-            msgpack::put_str(&mut out, "stream");
-            msgpack::put_bool(&mut out, true);
+            msgpack::put_str(out, "stream");
+            msgpack::put_bool(out, true);
         }
         for (key, number) in numbers() {
-            msgpack::put_str(&mut out, key);
-            msgpack::put_u64(&mut out, number);
+            msgpack::put_str(out, key);
+            msgpack::put_u64(out, number);
         }
-        Some(out)
     }
 }
 
@@ -176,6 +176,12 @@ mod tests {
     use super::*;
     use crate::value::Value;
 
+    fn written(notes: Notes<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        notes.write(&mut out);
+        out
+    }
+
     #[test]
     fn s38_notes_are_written_and_read() {
         let full = Notes {
@@ -185,9 +191,9 @@ mod tests {
             items: Some(3),
             taken: Some(1 << 40),
         };
-        assert_eq!(Notes::read(full.write().as_deref()), full);
-        assert_eq!(Notes::default().write(), None);
-        let names = Notes { ext: Some(Extensions::ALL), ..Notes::default() }.write().unwrap();
+        assert_eq!(Notes::read(Some(&written(full))), full);
+        assert!(Notes::default().is_empty() && !full.is_empty());
+        let names = written(Notes { ext: Some(Extensions::ALL), ..Notes::default() });
         assert_eq!(names, b"\x81\xa3ext\x93\xa4auth\xa6cancel\xa6stream");
     }
 
@@ -223,11 +229,11 @@ mod tests {
         let peer = Peer::default();
         assert!(!peer.has(Extension::Cancel));
         peer.settle(None);
-        let all = Notes { ext: Some(Extensions::ALL), ..Notes::default() }.write();
-        peer.settle(all.as_deref());
+        let all = written(Notes { ext: Some(Extensions::ALL), ..Notes::default() });
+        peer.settle(Some(&all));
         assert_eq!(peer.known(), Some(Extensions(0)));
         peer.forget();
-        peer.settle(all.as_deref());
+        peer.settle(Some(&all));
         assert!(peer.has(Extension::Auth) && peer.has(Extension::Stream));
     }
 }

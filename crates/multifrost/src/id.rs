@@ -4,15 +4,12 @@
 pub(crate) fn fresh() -> String {
     let random = fastrand::u128(..);
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let digit = |place: u32| b"0123456789abcdef"[(bits >> (place * 4)) as usize & 0xf] as char;
-    let mut id = String::with_capacity(36);
-    for place in (0..32).rev() {
-        id.push(digit(place));
-        if [24, 20, 16, 12].contains(&place) {
-            id.push('-');
-        }
+    let mut id = [b'-'; 36];
+    let places = (0..36).filter(|it| ![8, 13, 18, 23].contains(it));
+    for (place, at) in places.enumerate() {
+        id[at] = b"0123456789abcdef"[(bits >> (124 - place * 4)) as usize & 0xf];
     }
-    id
+    String::from_utf8(id.to_vec()).expect("digits are ASCII")
 }
 
 #[cfg(test)]

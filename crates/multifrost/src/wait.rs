@@ -30,10 +30,23 @@ impl Wake for Unpark {
 /// The future's output, or `None` when it takes longer than `max`.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>, max: Duration) -> Option<T> {
     // What is beyond all clocks is without a limit.
-    let deadline = now().checked_add(max);
+    block_until(future, now().checked_add(max))
+}
+
+/// The same with a point in time, or without a limit.
+pub(crate) fn block_until<T>(
+    future: impl Future<Output = T>,
+    deadline: Option<Instant>,
+) -> Option<T> {
+    let mut future = pin!(future);
+    // Most are ready at once, and then there is nobody to wake.
+    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        return Some(output);
+    }
+    // What it waits for may be done by a thread that only waits for a processor.
+    thread::yield_now();
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return Some(output);

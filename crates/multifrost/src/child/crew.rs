@@ -24,7 +24,8 @@ struct Crew {
 
 /// What a thread that wants to read comes to.
 enum Reading {
-    Call(Job),
+    /// A call, and whether others were read along with it.
+    Call(Job, bool),
     /// Somebody else reads.
     Others,
     Over,
@@ -43,7 +44,7 @@ impl Crew {
     fn work(self: Arc<Crew>) {
         loop {
             match self.read() {
-                Reading::Call(job) => self.run(job),
+                Reading::Call(job, has_more) => self.run(job, has_more),
                 Reading::Others => {
                     self.link.flush();
                     if !self.standby.wait() {
@@ -79,7 +80,7 @@ impl Crew {
                 Step::Taken(ticket, total) => ticket.taken(total),
                 Step::Run(job) => {
                     if let Some(job) = self.child.desk.admit(job) {
-                        return Reading::Call(job);
+                        return Reading::Call(job, inbox.has_more());
                     }
                 }
             }
@@ -87,8 +88,8 @@ impl Crew {
     }
 
     /// Runs a call, and those that have come to wait meanwhile, whosever they are.
-    fn run(self: &Arc<Crew>, job: Job) {
-        let may_hold = self.begin();
+    fn run(self: &Arc<Crew>, job: Job, has_more: bool) {
+        let may_hold = self.begin() && has_more;
         let mut next = Some(job);
         while let Some(job) = next {
             let answer = job.ticket.around(|| self.child.answer(&job));

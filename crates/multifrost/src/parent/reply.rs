@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-use crate::envelope::{Envelope, range};
+use crate::envelope::{Envelope, Kind, range};
 use crate::error::Error;
-use crate::msgpack::{self, Malformed, NIL, Reader, Token};
+use crate::msgpack::{self, NIL, Reader, Token};
 use crate::value::Value;
 
 /// What a function gave, still packed.
@@ -17,10 +17,9 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The result of a message; one that is missing means nil.
-    pub(super) fn new(message: Vec<u8>) -> Result<Reply, Malformed> {
-        let result = Envelope::scan(&message)?.result.map(|result| range(result, &message));
-        Ok(Reply { message, result })
+    /// What stands at a place of a message; nothing means nil.
+    pub(super) fn new(message: Vec<u8>, result: Option<Range<usize>>) -> Reply {
+        Reply { message, result }
     }
 
     /// As it came.
@@ -50,16 +49,19 @@ impl Reply {
     }
 }
 
-/// What a RESPONSE says, or an ERROR with these words.
-pub(super) fn answer(message: Vec<u8>, error: Option<String>) -> Result<Reply, Error> {
-    match error {
-        Some(text) => Err(Error::Remote(text)),
-        None => Reply::new(message).map_err(|error| Error::Answer(error.to_string())),
+/// What a message answers: where its result stands, or the words of an ERROR.
+pub(super) fn answer(
+    envelope: &Envelope<'_>,
+    message: &[u8],
+) -> Result<Option<Range<usize>>, Error> {
+    match envelope.kind {
+        Some(Kind::Error) => Err(Error::Remote(error_text(envelope))),
+        _ => Ok(envelope.result.map(|result| range(result, message))),
     }
 }
 
 /// The words of an ERROR.
-pub(super) fn error_text(envelope: &Envelope<'_>) -> String {
+fn error_text(envelope: &Envelope<'_>) -> String {
     let Some(packed) = envelope.error else { return "Unknown error".into() };
     match msgpack::text(packed) {
         Some(text) => text.into(),

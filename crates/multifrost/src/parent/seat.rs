@@ -60,11 +60,13 @@ impl Seat {
         Some(Turn { seat: self, inbox: Some(inbox), end: None })
     }
 
-    /// The connection's own thread shall read.
+    /// The connection's own thread shall read if nobody does. Whoever reads asks for it afterwards.
     pub(super) fn want(&self) {
         let mut state = self.lock();
-        state.is_wanted = true;
-        self.changed.notify_one();
+        if state.inbox.is_some() && !state.is_wanted {
+            state.is_wanted = true;
+            self.changed.notify_one();
+        }
     }
 
     /// The inbox for the connection's own thread: when it is wanted, or when callers have not come

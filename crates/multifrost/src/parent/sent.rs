@@ -7,7 +7,7 @@ use tokio::sync::oneshot::{Receiver, error::TryRecvError};
 
 use super::reply::Reply;
 use super::seat::Turn;
-use super::shared::{Pending, Shared, Up};
+use super::shared::{Heard, Pending, Shared, Up};
 use crate::error::Error;
 use crate::socket::Patience;
 use crate::wait;
@@ -31,31 +31,30 @@ impl Sent<'_> {
         self.up.seat.like(false);
         let (start, has_looked) = (wait::now(), self.look_out());
         let answer = (&mut self.receiver).await.unwrap_or(Err(Error::Stopped));
-        if !has_looked {
-            self.up.link.spin.slept(start.elapsed());
-        }
+        let spin = &self.up.link.spin;
+        if has_looked { spin.spun(start.elapsed()) } else { spin.slept(start.elapsed()) }
         answer
     }
 
     /// Looks out for the answer as long as that may pay; whether it did.
     fn look_out(&self) -> bool {
         let (up, shared) = (&self.up, self.shared());
-        let Some(mut turn) = up.seat.turn() else { return false };
         // With others about, there is better to do.
-        let has_looked = up.link.spin.is_due() && shared.is_alone();
-        while has_looked && shared.is_alone() {
-            match turn.inbox().next_within(&up.link, Patience::Look) {
-                Ok(Some(message)) => {
-                    shared.take(message);
-                }
-                Ok(None) => break,
-                Err(reason) => {
-                    turn.end(reason);
-                    return true;
+        let is_due = up.link.spin.is_due() && shared.is_alone();
+        let turn = if is_due { up.seat.turn() } else { None };
+        let has_looked = turn.is_some();
+        if let Some(mut turn) = turn {
+            while shared.is_alone() {
+                match shared.hear(up, turn.inbox(), Patience::Look) {
+                    Ok(Heard::Nothing) => break,
+                    Ok(_) => {}
+                    Err(reason) => {
+                        turn.end(reason);
+                        return true;
+                    }
                 }
             }
         }
-        drop(turn);
         shared.read_for_others(up);
         has_looked
     }
@@ -71,8 +70,7 @@ impl Sent<'_> {
                 return answer;
             }
         }
-        let left = deadline.map(|it| it.saturating_duration_since(wait::now()));
-        let answer = wait::block_on(&mut self.receiver, left.unwrap_or(Duration::MAX));
+        let answer = wait::block_until(&mut self.receiver, deadline);
         answer.map(|it| it.unwrap_or(Err(Error::Stopped)))
     }
 
@@ -85,16 +83,19 @@ impl Sent<'_> {
         loop {
             match self.receiver.try_recv() {
                 Err(TryRecvError::Empty) => {}
-                answer => return Some(answer.unwrap_or(Err(Error::Stopped))),
+                answer => {
+                    self.pending.is_answered = true;
+                    return Some(answer.unwrap_or(Err(Error::Stopped)));
+                }
             }
             let look = wait::now() + LOOK_MAX;
-            let until = deadline.map_or(look, |deadline| deadline.min(look));
-            match turn.inbox().next_within(&self.up.link, Patience::Until(until)) {
-                Ok(Some(message)) => {
-                    self.shared().take(message);
-                }
-                Ok(None) if deadline.is_some_and(|it| it <= wait::now()) => return None,
-                Ok(None) => {}
+            let until = Some(deadline.map_or(look, |deadline| deadline.min(look)));
+            // Others have something to do meanwhile.
+            let is_alone = self.shared().is_alone();
+            let patience = if is_alone { Patience::Awake(until) } else { Patience::Asleep(until) };
+            match self.shared().hear(&self.up, turn.inbox(), patience) {
+                Ok(Heard::Nothing) if deadline.is_some_and(|it| it <= wait::now()) => return None,
+                Ok(_) => {}
                 Err(reason) => {
                     turn.end(reason);
                     return None;

@@ -122,8 +122,7 @@ impl Shared {
         // What is beyond all clocks is without a limit.
         let deadline = wait::now().checked_add(max);
         loop {
-            let left = deadline.map_or(max, |it| it.saturating_duration_since(wait::now()));
-            let sent = match wait::block_on(self.submit(options, function, args), left)? {
+            let sent = match wait::block_until(self.submit(options, function, args), deadline)? {
                 Ok(sent) => sent,
                 Err(error) => return Some(Err(error)),
             };
@@ -154,7 +153,7 @@ impl Shared {
                 pending.insert(id.clone(), sender);
                 pending.len() == 1
             };
-            let mut pending = Pending { shared: self, id, link: None };
+            let mut pending = Pending { shared: self, is_answered: false, id, link: None };
             let sent = if is_alone {
                 up.link.send(packet).await
             } else {
@@ -220,13 +219,18 @@ impl Shared {
 
     /// The connection, as soon as there is one.
     pub(super) async fn up(&self) -> Result<Up, Error> {
-        let mut phase = self.phase.subscribe();
         // One that is closed is about to be gone from here.
         let is_decided = |phase: &Phase| match phase {
             Phase::Waiting => false,
             Phase::Up(up) => !up.link.is_closed(),
             Phase::Over(_) => true,
         };
+        if let Phase::Up(up) = &*self.phase.borrow()
+            && !up.link.is_closed()
+        {
+            return Ok(up.clone());
+        }
+        let mut phase = self.phase.subscribe();
         match phase.wait_for(is_decided).await.map(|phase| phase.clone()) {
             Ok(Phase::Up(up)) => Ok(up),
             Ok(Phase::Over(error)) => Err(error),
@@ -287,18 +291,44 @@ impl Shared {
             };
             // When nothing is pending the seat is left to callers that may want it.
             loop {
-                let is_answer = match inbox.next_within(&up.link, Patience::Asleep) {
-                    Ok(message) => message.is_some_and(|it| self.take(it)),
+                let has_answers = match self.hear(up, &mut inbox, Patience::Asleep(None)) {
+                    Ok(heard) => heard == Heard::Answers,
                     Err(reason) => return reason,
                 };
                 let is_wanted = up.seat.is_liked() || up.link.spin.is_due();
-                if is_answer && is_wanted && inbox.is_empty() && !self.has_pending() {
+                if has_answers && is_wanted && !self.has_pending() {
                     break;
                 }
             }
             up.seat.leave(inbox);
             self.read_for_others(up);
         }
+    }
+
+    /// Waits for a message, and takes it with those that were read along. Nobody is woken before
+    /// all have been taken.
+    pub(super) fn hear(
+        &self,
+        up: &Up,
+        inbox: &mut Inbox,
+        patience: Patience,
+    ) -> io::Result<Heard> {
+        let mut next = inbox.next_within(&up.link, patience)?;
+        if next.is_none() {
+            return Ok(Heard::Nothing);
+        }
+        let mut answers = Vec::new();
+        let end = loop {
+            let Some(message) = next else { break None };
+            answers.extend(self.take(message));
+            next = match inbox.next_read(&up.link) {
+                Ok(next) => next,
+                Err(reason) => break Some(reason),
+            };
+        };
+        let heard = if answers.is_empty() { Heard::Others } else { Heard::Answers };
+        answers.into_iter().for_each(Answer::deliver);
+        end.map_or(Ok(heard), Err)
     }
 
     /// The seat is free: somebody must read if calls are pending. Asked after it is, so that
@@ -309,39 +339,32 @@ impl Shared {
         }
     }
 
-    /// A message from the worker; whether it answers a call.
-    pub(super) fn take(&self, message: Vec<u8>) -> bool {
-        let Ok(envelope) = Envelope::scan(&message) else { return false };
+    /// A message from the worker; the answer if it is one to a call.
+    pub(super) fn take(&self, message: Vec<u8>) -> Option<Answer> {
+        let envelope = Envelope::scan(&message).ok()?;
         let id = envelope.id.and_then(msgpack::text);
-        match envelope.kind {
-            Some(Kind::Stdout) => self.print(Stream::Out, envelope.output),
-            Some(Kind::Stderr) => self.print(Stream::Err, envelope.output),
-            Some(Kind::Heartbeat) => self.beat.answered(id),
-            Some(Kind::Response | Kind::Error) => {
-                let Some(id) = id else { return false };
+        match envelope.kind? {
+            Kind::Stdout => self.print(Stream::Out, envelope.output),
+            Kind::Stderr => self.print(Stream::Err, envelope.output),
+            Kind::Heartbeat => self.beat.answered(id),
+            Kind::Response | Kind::Error => {
+                let id = id?;
                 self.peer.settle(envelope.metadata);
-                let is_error = envelope.kind == Some(Kind::Error);
-                let error = is_error.then(|| reply::error_text(&envelope));
-                match self.lock().remove(id) {
-                    // Whoever asked may have given up this instant.
-                    Some(slot) => drop(slot.send(reply::answer(message, error))),
-                    None => {
-                        let (id, items) = (id.to_string(), Notes::read(envelope.metadata).items);
-                        self.streams.end(&id, reply::answer(message, error), items);
-                    }
+                let result = reply::answer(&envelope, &message);
+                if let Some(slot) = self.lock().remove(id) {
+                    let result = result.map(|it| Reply::new(message, it));
+                    return Some(Answer { slot, result });
                 }
-                return true;
+                let (id, items) = (id.to_string(), Notes::read(envelope.metadata).items);
+                self.streams.end(&id, result.map(|it| Reply::new(message, it)), items);
             }
-            Some(Kind::Stream) => {
-                if let Some(id) = id.map(String::from)
-                    && let Ok(item) = Reply::new(message)
-                {
-                    self.streams.item(&id, item);
-                }
+            Kind::Stream => {
+                let (id, result) = (id?.to_string(), reply::answer(&envelope, &message).ok()?);
+                self.streams.item(&id, Reply::new(message, result));
             }
-            _ => {}
+            Kind::Call | Kind::Shutdown | Kind::Cancel => {}
         }
-        false
+        None
     }
 
     fn print(&self, stream: Stream, output: Option<&[u8]>) {
@@ -429,9 +452,33 @@ impl Shared {
     }
 }
 
+/// What has come of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    Nothing,
+    Answers,
+    /// Messages that answer no call.
+    Others,
+}
+
+/// An answer, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Answer {
+    slot: Slot,
+    result: Result<Reply, Error>,
+}
+
+impl Answer {
+    pub(super) fn deliver(self) {
+        // Whoever asked may have given up this instant.
+        let _ = self.slot.send(self.result);
+    }
+}
+
 /// A call that waits for its answer, until it is dropped.
 pub(super) struct Pending<'a> {
     pub shared: &'a Shared,
+    pub is_answered: bool,
     id: String,
     /// Where it was sent to, once it was.
     link: Option<Arc<Link>>,
@@ -439,6 +486,9 @@ pub(super) struct Pending<'a> {
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
         let is_unanswered = self.shared.lock().remove(&self.id).is_some();
         if let Some(link) = self.link.as_ref().filter(|_| is_unanswered) {
             self.shared.say_cancel(link, &self.id);

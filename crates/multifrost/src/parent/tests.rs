@@ -3,6 +3,7 @@ mod lead;
 
 use super::*;
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
+use crate::parent::shared::Answer;
 use crate::socket::{Inbox, LOOPBACK, Link, Server, Terms};
 use crate::wait::block_on;
 use crate::zmtp::Role;
@@ -58,9 +59,10 @@ impl Far {
         let sent = self.inbox.next(&self.link).unwrap();
         let id = Envelope::scan(&sent).unwrap().id.and_then(msgpack::text).unwrap();
         for message in messages {
-            shared.take(with_id(message, id));
+            shared.take(with_id(message, id)).into_iter().for_each(Answer::deliver);
         }
-        shared.take(Draft::new(Kind::Response, Id::Text(id)).packed("result", b"\x03").payload());
+        let answer = Draft::new(Kind::Response, Id::Text(id)).packed("result", b"\x03").payload();
+        shared.take(answer).into_iter().for_each(Answer::deliver);
         assert!(call.as_mut().poll(&mut context).is_ready());
         assert!(!shared.has_pending());
     }

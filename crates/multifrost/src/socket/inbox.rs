@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,18 +18,16 @@ use crate::wait::now;
 use crate::zmtp::{self, Event, Session};
 
 /// What one read takes at most, unless it is the inside of a long message.
-const READ_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 32 << 10;
 
-/// How long to wait for a message.
+/// How to wait for a message, and until when, if there is an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Until there is one, asleep.
-    Asleep,
-    /// Until there is one, looking out for it as long as that pays.
-    Awake,
-    /// The same until then.
-    Until(Instant),
-    /// As long as looking out pays, and no longer.
+    /// Asleep.
+    Asleep(Option<Instant>),
+    /// Looking out for it as long as that pays, and then asleep.
+    Awake(Option<Instant>),
+    /// As long as looking out pays, and no longer; it is for the caller to count how that went.
     Look,
 }
 
@@ -67,7 +65,7 @@ impl Inbox {
             if let Some(event) = self.fed()? {
                 break event;
             }
-            if !self.sleep(Patience::Until(deadline))? {
+            if !self.sleep(Some(deadline))? {
                 return Err(io::ErrorKind::TimedOut.into());
             }
         };
@@ -77,7 +75,7 @@ impl Inbox {
     /// The payload of the next message, however long it takes.
     pub(crate) fn next(&mut self, link: &Arc<Link>) -> io::Result<Vec<u8>> {
         loop {
-            if let Some(message) = self.next_within(link, Patience::Awake)? {
+            if let Some(message) = self.next_within(link, Patience::Awake(None))? {
                 return Ok(message);
             }
         }
@@ -91,23 +89,31 @@ impl Inbox {
         patience: Patience,
     ) -> io::Result<Option<Vec<u8>>> {
         loop {
-            match self.fed()? {
-                Some(Event::Message(payload)) => return Ok(Some(payload)),
-                Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
-                Some(Event::Greeted | Event::Ready) => {}
-                None => {
-                    link.flush();
-                    if !self.read(&link.spin, patience)? {
-                        return Ok(None);
-                    }
-                }
+            if let Some(message) = self.next_read(link)? {
+                return Ok(Some(message));
+            }
+            link.flush();
+            if !self.read(&link.spin, patience)? {
+                return Ok(None);
             }
         }
     }
 
-    /// Whether all that was read is also taken.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.unread.is_empty()
+    /// The payload of the next message, if it was read along with the one before.
+    pub(crate) fn next_read(&mut self, link: &Arc<Link>) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            match self.fed()? {
+                Some(Event::Message(payload)) => return Ok(Some(payload)),
+                Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
+                Some(Event::Greeted | Event::Ready) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Whether more was read than is taken.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.unread.is_empty()
     }
 
     /// What the bytes that are there say.
@@ -120,40 +126,34 @@ impl Inbox {
 
     /// Reads once; false when nothing has come in time.
     fn read(&mut self, spin: &Spin, patience: Patience) -> io::Result<bool> {
-        // The rest of a long message is waited for as a whole.
-        let is_long = self.session.room(READ_BYTES).is_some();
-        if patience == Patience::Asleep || is_long {
-            return self.sleep(patience);
-        }
+        let until = match patience {
+            Patience::Asleep(until) => return self.sleep(until),
+            Patience::Look => return self.look(now()),
+            Patience::Awake(until) => until,
+        };
         let (start, is_due) = (now(), spin.is_due());
-        let has_come = (is_due && self.look(start)?) || self.sleep(patience)?;
-        match (is_due, has_come) {
-            // Whoever only looks goes to sleep elsewhere now.
-            (true, false) => spin.spun(Duration::MAX),
-            (true, true) => spin.spun(start.elapsed()),
-            (false, _) => spin.slept(start.elapsed()),
+        let has_come = (is_due && self.look(start)?) || self.sleep(until)?;
+        if is_due {
+            spin.spun(start.elapsed());
+        } else {
+            spin.slept(start.elapsed());
         }
         Ok(has_come)
     }
 
-    fn sleep(&mut self, patience: Patience) -> io::Result<bool> {
-        match patience {
-            Patience::Asleep | Patience::Awake => self.receive(RecvFlags::empty()),
-            Patience::Until(deadline) if self.session.room(READ_BYTES).is_some() => {
-                let left = deadline.saturating_duration_since(now());
-                if left.is_zero() {
-                    return Ok(false);
-                }
-                self.stream.set_read_timeout(Some(left))?;
-                let read = self.receive(RecvFlags::empty());
-                self.stream.set_read_timeout(None)?;
-                read
-            }
-            Patience::Until(deadline) => {
-                Ok(self.wait(deadline)? && self.receive(RecvFlags::DONTWAIT)?)
-            }
-            Patience::Look => Ok(false),
+    fn sleep(&mut self, until: Option<Instant>) -> io::Result<bool> {
+        let Some(deadline) = until else { return self.receive(RecvFlags::empty()) };
+        if self.session.room(READ_BYTES).is_none() {
+            return Ok(self.wait(deadline)? && self.receive(RecvFlags::DONTWAIT)?);
         }
+        let left = deadline.saturating_duration_since(now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        let read = self.receive(RecvFlags::empty());
+        self.stream.set_read_timeout(None)?;
+        read
     }
 
     /// Looks for bytes again and again, as long as it may pay.

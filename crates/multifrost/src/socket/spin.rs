@@ -1,27 +1,28 @@
 //! Waiting without sleeping, where that is faster. On an idle machine to be woken takes longer than
-//! most answers do; on a busy one whoever spins keeps the other side from running. So both are
-//! tried, and the one that has waited less is taken.
+//! most answers do; on a busy one whoever spins keeps the other side from running. So a wait begins
+//! with a spin if the waits before it were short enough for one, and a spin in vain is followed by
+//! sleeps only, by the more of them the more often that happens.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How long a reader looks for bytes before it sleeps.
-pub(super) const SPIN_MAX: Duration = Duration::from_micros(50);
-/// A wait counts as no longer than this, so that one long one is soon forgotten.
-const WAIT_MAX: Duration = Duration::from_micros(200);
-/// One wait of so many is done the other way, to see whether that has become the better one.
-const TRY_EVERY: u32 = 32;
-/// How much of an average the latest wait is: one part of so many.
-const PARTS: u32 = 4;
+/// How long a reader looks for bytes before it sleeps. Longer than it takes to be woken: where both
+/// sides sleep, one that spins must see the other wake up, or neither would ever spin again.
+pub(super) const SPIN_MAX: Duration = Duration::from_micros(150);
+/// After a spin in vain at most so many short waits are slept through before the next.
+const REST_MAX: u32 = 256;
+/// A wait that is longer was for something that had not begun: no spin has kept it up.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// How long waits have taken of late, in nanoseconds. Counts that race are no harm.
+/// What waits have been like of late. Counts that race are no harm.
 #[derive(Debug)]
 pub(crate) struct Spin {
     is_on: bool,
-    waits: AtomicU32,
-    spun: AtomicU32,
-    slept: AtomicU32,
+    /// How many short waits are to be slept through before the next spin.
+    left: AtomicU32,
+    /// The same after the next spin in vain.
+    rest: AtomicU32,
 }
 
 impl Spin {
@@ -31,37 +32,36 @@ impl Spin {
     }
 
     fn with(is_on: bool) -> Spin {
-        let slept = AtomicU32::new(WAIT_MAX.subsec_nanos());
-        Spin { is_on, waits: AtomicU32::new(1), spun: AtomicU32::new(0), slept }
+        Spin { is_on, left: AtomicU32::new(0), rest: AtomicU32::new(1) }
     }
 
-    /// Whether the next wait should begin with a spin. It must be a good deal better: it costs.
+    /// Whether the next wait should begin with a spin.
     pub(crate) fn is_due(&self) -> bool {
-        let (spun, slept) = (self.spun.load(Ordering::Relaxed), self.slept.load(Ordering::Relaxed));
-        let is_better = spun < slept - slept / 4;
-        let is_trial = self.waits.load(Ordering::Relaxed).is_multiple_of(TRY_EVERY);
-        self.is_on && is_better != is_trial
+        self.is_on && self.left.load(Ordering::Relaxed) == 0
     }
 
-    /// A wait that began with a spin has come to its end.
+    /// A wait that began with a spin has come to its end. What was in vain once is made up for by
+    /// as many that were not as it costs sleeps.
     pub(crate) fn spun(&self, took: Duration) {
-        self.count(&self.spun, took);
+        let rest = self.rest.load(Ordering::Relaxed);
+        if took <= SPIN_MAX {
+            self.rest.store((rest - 1).max(1), Ordering::Relaxed);
+        } else if took < PAUSE_MIN {
+            self.left.store(rest, Ordering::Relaxed);
+            self.rest.store((rest * 2).min(REST_MAX), Ordering::Relaxed);
+        }
     }
 
-    /// A wait without one has.
+    /// A wait without one has. If it was short, a spin would have seen its end.
     pub(crate) fn slept(&self, took: Duration) {
-        self.count(&self.slept, took);
-    }
-
-    fn count(&self, average: &AtomicU32, took: Duration) {
-        let before = average.load(Ordering::Relaxed);
-        let latest = took.min(WAIT_MAX).subsec_nanos();
-        average.store(before - before / PARTS + latest / PARTS, Ordering::Relaxed);
-        self.waits.fetch_add(1, Ordering::Relaxed);
+        let left = self.left.load(Ordering::Relaxed);
+        if took <= SPIN_MAX && left > 0 {
+            self.left.store(left - 1, Ordering::Relaxed);
+        }
     }
 }
 
-/// How many of 3200 waits spin, where a spin and a sleep take so many microseconds.
+/// How many of 1000 waits spin, where a spin and a sleep take so many microseconds.
 #[cfg(test)]
 fn spins(spin: &Spin, spun: u64, slept: u64) -> usize {
     let wait = |_: &u32| {
@@ -73,16 +73,19 @@ fn spins(spin: &Spin, spun: u64, slept: u64) -> usize {
         }
         is_due
     };
-    (0..3200).filter(wait).count()
+    (0..1000).filter(wait).count()
 }
 
 #[cfg(test)]
 #[test]
-fn what_waits_less_is_done_and_the_other_tried_now_and_then() {
+fn a_wait_that_can_be_short_begins_with_a_spin() {
     let spin = Spin::with(true);
-    assert!(spins(&spin, 10, 80) > 3000, "it is faster");
-    assert!(spins(&spin, 30, 20) < 400, "it keeps others from running");
-    assert!(spins(&spin, 10, 80) > 2500, "it is faster again");
-    assert!(spins(&spin, 1050, 1000) < 400, "it does not matter");
+    assert_eq!(spins(&spin, 10, 80), 1000, "it is faster");
+    assert!(spins(&spin, 170, 20) < 20, "it keeps others from running");
+    assert!(spins(&spin, 10, 80) > 700, "it is faster again");
+    assert!(spins(&spin, 1150, 1000) < 2, "it does not matter");
+    assert!(spins(&spin, 10, 80) > 700, "it does");
+    spin.spun(PAUSE_MIN);
+    assert!(spin.is_due(), "nothing was to be done");
     assert_eq!(spins(&Spin::with(false), 1, 100), 0, "it cannot be");
 }

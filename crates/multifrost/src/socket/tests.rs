@@ -96,7 +96,7 @@ fn a_reader_sends_what_is_held_back_before_it_waits() {
     let (_server, (parent, mut answers), (child, mut calls)) = pair();
     parent.hold(packet("there")).unwrap();
     let soon = crate::wait::now();
-    assert!(answers.next_within(&parent, Patience::Until(soon)).unwrap().is_none());
+    assert!(answers.next_within(&parent, Patience::Awake(Some(soon))).unwrap().is_none());
     assert!(calls.next(&child).unwrap().ends_with(b"there"));
 }
 
