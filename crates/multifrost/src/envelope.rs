@@ -98,19 +98,19 @@ impl<'a> Envelope<'a> {
     pub(crate) fn scan_all(bytes: &'a [u8]) -> (Option<Envelope<'a>>, Option<Malformed>) {
         let (mut envelope, mut app) = (Envelope::default(), None);
         let flaw = envelope.fill(bytes, &mut app).err();
-        envelope.id = envelope.id.filter(|id| msgpack::text(id) != Some(""));
-        (Some(envelope).filter(|_| app == Some(APP)), flaw)
+        envelope.id = envelope.id.filter(|id| msgpack::text_bytes(id) != Some(b""));
+        (Some(envelope).filter(|_| app == Some(APP.as_bytes())), flaw)
     }
 
-    fn fill(&mut self, bytes: &'a [u8], app: &mut Option<&'a str>) -> Result<(), Malformed> {
+    fn fill(&mut self, bytes: &'a [u8], app: &mut Option<&'a [u8]>) -> Result<(), Malformed> {
         let mut reader = Reader::new(bytes);
         let Token::Map(pairs) = reader.token()? else { return Err(Malformed("not a map")) };
         for _ in 0..pairs {
             let key = reader.skip()?;
             let value = Some(reader.skip()?).filter(|it| **it != [msgpack::NIL]);
-            match msgpack::text(key) {
-                Some("app") => *app = value.and_then(msgpack::text),
-                Some("type") => self.kind = value.and_then(kind),
+            match msgpack::text_bytes(key) {
+                Some(b"app") => *app = value.and_then(msgpack::text_bytes),
+                Some(b"type") => self.kind = value.and_then(kind),
                 Some(name) => {
                     if let Some(field) = self.field(name) {
                         *field = value;
@@ -123,17 +123,17 @@ impl<'a> Envelope<'a> {
         if reader.is_empty() { Ok(()) } else { Err(Malformed("bytes after the message")) }
     }
 
-    fn field(&mut self, name: &str) -> Option<&mut Option<&'a [u8]>> {
+    fn field(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
         Some(match name {
-            "id" => &mut self.id,
-            "function" => &mut self.function,
-            "args" => &mut self.args,
-            "namespace" => &mut self.namespace,
-            "client_name" | "clientName" => &mut self.client_name,
-            "result" => &mut self.result,
-            "error" => &mut self.error,
-            "output" => &mut self.output,
-            "metadata" => &mut self.metadata,
+            b"id" => &mut self.id,
+            b"function" => &mut self.function,
+            b"args" => &mut self.args,
+            b"namespace" => &mut self.namespace,
+            b"client_name" | b"clientName" => &mut self.client_name,
+            b"result" => &mut self.result,
+            b"error" => &mut self.error,
+            b"output" => &mut self.output,
+            b"metadata" => &mut self.metadata,
             _ => return None,
         })
     }
@@ -146,8 +146,8 @@ pub(crate) fn range(field: &[u8], message: &[u8]) -> Range<usize> {
 }
 
 fn kind(packed: &[u8]) -> Option<Kind> {
-    let name = msgpack::text(packed)?;
-    KINDS.iter().find(|(_, it)| *it == name).map(|(kind, _)| *kind)
+    let name = msgpack::text_bytes(packed)?;
+    KINDS.iter().find(|(_, it)| it.as_bytes() == name).map(|(kind, _)| *kind)
 }
 
 /// A message that is being written, with room for its framing in front.
@@ -244,6 +244,12 @@ impl Draft {
         self.key(key);
         self.long = Some(Long { value: value.clone(), at: self.bytes.len() });
         self
+    }
+
+    /// As [`Draft::long`], for a value that is nobody else's.
+    pub(crate) fn owned(self, key: &str, value: Vec<u8>) -> Draft {
+        let is_short = value.len() <= COPY_BYTES_MAX;
+        if is_short { self.packed(key, &value) } else { self.long(key, &Arc::new(value)) }
     }
 
     /// What there is to say about extensions, if anything.

@@ -2,14 +2,17 @@
 
 /// A UUID of version 4. It need only be unique, so the generator need not be a secret one.
 pub(crate) fn fresh() -> String {
-    let random = fastrand::u128(..);
-    let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let mut id = [b'-'; 36];
-    let places = (0..36).filter(|it| ![8, 13, 18, 23].contains(it));
-    for (place, at) in places.enumerate() {
-        id[at] = b"0123456789abcdef"[(bits >> (124 - place * 4)) as usize & 0xf];
+    // The version is the first digit of the third group, the variant that of the fourth.
+    let high = fastrand::u64(..) & !0xf000 | 0x4000;
+    let low = fastrand::u64(..) & !(0b11 << 62) | 0b10 << 62;
+    let mut id = Vec::with_capacity(36);
+    for (place, byte) in high.to_be_bytes().into_iter().chain(low.to_be_bytes()).enumerate() {
+        if [4, 6, 8, 10].contains(&place) {
+            id.push(b'-');
+        }
+        id.extend([byte >> 4, byte & 0xf].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
     }
-    String::from_utf8(id.to_vec()).expect("digits are ASCII")
+    String::from_utf8(id).expect("digits are ASCII")
 }
 
 #[cfg(test)]

@@ -53,7 +53,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The next token. A list or map cannot have more items than there are bytes left, so nobody
-    /// makes room for what a length only claims.
+    /// makes room for what a length only claims. Inlined, since most callers want one kind only.
+    #[inline(always)]
     pub(crate) fn token(&mut self) -> Result<Token<'a>, Malformed> {
         let marker = self.take(1)?[0];
         Ok(match marker {
@@ -163,8 +164,13 @@ impl<'a> Reader<'a> {
 
 /// The text of a packed value, if it is one.
 pub(crate) fn text(packed: &[u8]) -> Option<&str> {
+    std::str::from_utf8(text_bytes(packed)?).ok()
+}
+
+/// The same as it came: enough to compare it.
+pub(crate) fn text_bytes(packed: &[u8]) -> Option<&[u8]> {
     match Reader::new(packed).token().ok()? {
-        Token::Str(bytes) => std::str::from_utf8(bytes).ok(),
+        Token::Str(bytes) => Some(bytes),
         _ => None,
     }
 }

@@ -60,7 +60,7 @@ impl Running {
 
     fn scan(&self, message: &[u8], link: &Arc<Link>) -> Step {
         let (Some(envelope), flaw) = Envelope::scan_all(message) else { return Step::Ignore };
-        let is_ours = |packed| msgpack::text(packed) == Some(&self.namespace);
+        let is_ours = |packed| msgpack::text_bytes(packed) == Some(self.namespace.as_bytes());
         if !envelope.namespace.is_none_or(is_ours) {
             return Step::Ignore;
         }
@@ -143,7 +143,7 @@ impl Running {
         let draft = match job.function.run(job.args(), &self.tokio, ticket, &mut items) {
             Ok(Some(result)) => {
                 let draft = Draft::new(Kind::Response, Id::Packed(&ticket.id));
-                draft.notes(&offer(ticket)).long("result", &Arc::new(result))
+                draft.notes(&offer(ticket)).owned("result", result)
             }
             Ok(None) => items.end(),
             Err(failure) => failed(ticket, &failure),

@@ -29,19 +29,28 @@ impl Sent<'_> {
     /// Waits in a task, which looks out for the answer first where that is faster than being woken.
     pub(super) async fn answer(mut self) -> Result<Reply, Error> {
         self.up.seat.like(false);
+        // With others about, there is better to do than to look out.
+        if !self.shared().is_alone() {
+            self.shared().read_for_others(&self.up);
+            return self.receive().await;
+        }
         let (start, has_looked) = (wait::now(), self.look_out());
-        let answer = (&mut self.receiver).await.unwrap_or(Err(Error::Stopped));
+        let answer = self.receive().await;
         let spin = &self.up.link.spin;
         if has_looked { spin.spun(start.elapsed()) } else { spin.slept(start.elapsed()) }
         answer
     }
 
+    async fn receive(&mut self) -> Result<Reply, Error> {
+        let answer = (&mut self.receiver).await;
+        self.pending.is_answered = true;
+        answer.unwrap_or(Err(Error::Stopped))
+    }
+
     /// Looks out for the answer as long as that may pay; whether it did.
     fn look_out(&self) -> bool {
         let (up, shared) = (&self.up, self.shared());
-        // With others about, there is better to do.
-        let is_due = up.link.spin.is_due() && shared.is_alone();
-        let turn = if is_due { up.seat.turn() } else { None };
+        let turn = if up.link.spin.is_due() { up.seat.turn() } else { None };
         let has_looked = turn.is_some();
         if let Some(mut turn) = turn {
             while shared.is_alone() {
