@@ -7,6 +7,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use multifrost::zmtp::{Event, Role, Session};
+use rustix::net::sockopt::set_tcp_congestion;
 use rustix::net::{RecvFlags, recv};
 
 use crate::{BIG, Done, IN_FLIGHT, SMALL};
@@ -26,6 +27,8 @@ struct Peer {
 impl Peer {
     fn new(stream: TcpStream, role: Role, spins: bool) -> Done<Peer> {
         stream.set_nodelay(true)?;
+        // As the crate does.
+        let _ = set_tcp_congestion(&stream, "reno");
         let session = Session::new(role, 64 << 20);
         let mut peer = Peer { stream, session, buffer: vec![0; READ_BYTES], unread: 0..0, spins };
         let mut greeting = [0; 64];

@@ -31,7 +31,7 @@ impl Sent<'_> {
         self.up.seat.like(false);
         // With others about, there is better to do than to look out.
         if !self.shared().is_alone() {
-            self.shared().read_for_others(&self.up);
+            self.up.seat.want();
             return self.receive().await;
         }
         let (start, has_looked) = (wait::now(), self.look_out());

@@ -8,6 +8,7 @@ use std::time::Instant;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::set_tcp_congestion;
 use rustix::net::{RecvFlags, recv};
 
 use super::spin::{SPIN_MAX, Spin};
@@ -47,6 +48,9 @@ pub(crate) struct Inbox {
 /// Greets, and waits for READY, within a limit.
 pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Link>, Inbox)> {
     stream.set_nodelay(true)?;
+    // Most connections never leave the machine, where nothing is ever congested, and this costs
+    // least. Every system has it; where it cannot be set, its own choice is as good.
+    let _ = set_tcp_congestion(&stream, "reno");
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
     let stream_read = stream.try_clone()?;
