@@ -13,7 +13,7 @@ use rustix::net::{RecvFlags, recv};
 use crate::{BIG, Done, IN_FLIGHT, SMALL};
 
 /// As long as the handles do.
-const SPIN: Duration = Duration::from_micros(150);
+const SPIN: Duration = Duration::from_micros(300);
 const READ_BYTES: usize = 32 << 10;
 
 struct Peer {

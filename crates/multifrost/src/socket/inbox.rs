@@ -1,5 +1,6 @@
 //! The reading half of a connection.
 
+use std::hint::black_box;
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -20,6 +21,10 @@ use crate::zmtp::{self, Event, Session};
 
 /// What one read takes at most, unless it is the inside of a long message.
 const READ_BYTES: usize = 32 << 10;
+
+/// Of a block that is freed once, so that the allocator keeps as much as that for later: to get the
+/// memory of every long message from the system anew, page by page, takes longer than to send it.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// How to wait for a message, and until when, if there is an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +56,7 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     // Most connections never leave the machine, where nothing is ever congested, and this costs
     // least. Every system has it; where it cannot be set, its own choice is as good.
     let _ = set_tcp_congestion(&stream, "reno");
+    drop(black_box(Vec::<u8>::with_capacity(KEPT_BYTES)));
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
     let stream_read = stream.try_clone()?;

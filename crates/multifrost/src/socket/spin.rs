@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a reader looks for bytes before it sleeps. Longer than it takes to be woken: where both
-/// sides sleep, one that spins must see the other wake up, or neither would ever spin again.
-pub(super) const SPIN_MAX: Duration = Duration::from_micros(150);
+/// sides sleep, one that spins must see the other wake up, or neither would ever spin again. And
+/// about as long as a megabyte takes there.
+pub(super) const SPIN_MAX: Duration = Duration::from_micros(300);
 /// After a spin in vain at most so many short waits are slept through before the next.
 const REST_MAX: u32 = 256;
 /// A wait that is longer was for something that had not begun: no spin has kept it up.
@@ -81,9 +82,9 @@ fn spins(spin: &Spin, spun: u64, slept: u64) -> usize {
 fn a_wait_that_can_be_short_begins_with_a_spin() {
     let spin = Spin::with(true);
     assert_eq!(spins(&spin, 10, 80), 1000, "it is faster");
-    assert!(spins(&spin, 170, 20) < 20, "it keeps others from running");
+    assert!(spins(&spin, 350, 20) < 20, "it keeps others from running");
     assert!(spins(&spin, 10, 80) > 700, "it is faster again");
-    assert!(spins(&spin, 1150, 1000) < 2, "it does not matter");
+    assert!(spins(&spin, 1300, 1000) < 2, "it does not matter");
     assert!(spins(&spin, 10, 80) > 700, "it does");
     spin.spun(PAUSE_MIN);
     assert!(spin.is_due(), "nothing was to be done");
