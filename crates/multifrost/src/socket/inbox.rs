@@ -46,6 +46,8 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     /// What of the buffer is not yet fed.
     unread: std::ops::Range<usize>,
+    /// How many messages the last wait has brought.
+    messages: usize,
     /// Of a listening socket's connections; taken as long as somebody may read.
     pub(super) place: Option<Place>,
 }
@@ -60,7 +62,8 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
     let stream_read = stream.try_clone()?;
-    let mut inbox = Inbox { stream: stream_read, session, buffer, unread: 0..0, place: None };
+    let mut inbox =
+        Inbox { stream: stream_read, session, buffer, unread: 0..0, messages: 0, place: None };
     let deadline = now() + HANDSHAKE_MAX;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
@@ -113,7 +116,10 @@ impl Inbox {
     pub(crate) fn next_read(&mut self, link: &Arc<Link>) -> io::Result<Option<Vec<u8>>> {
         loop {
             match self.fed()? {
-                Some(Event::Message(payload)) => return Ok(Some(payload)),
+                Some(Event::Message(payload)) => {
+                    self.messages += 1;
+                    return Ok(Some(payload));
+                }
                 Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
                 Some(Event::Greeted | Event::Ready) => {}
                 None => return Ok(None),
@@ -141,7 +147,9 @@ impl Inbox {
             Patience::Look => return self.look(now()),
             Patience::Awake(until) => until,
         };
-        let (start, is_due) = (now(), spin.is_due());
+        // Where many come at once, others are busy with them, and the next wait brings more still.
+        let is_due = spin.is_due() && std::mem::take(&mut self.messages) <= 1;
+        let start = now();
         let has_come = (is_due && self.look(start)?) || self.sleep(until)?;
         if is_due {
             spin.spun(start.elapsed());
