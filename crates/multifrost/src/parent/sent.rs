@@ -16,6 +16,10 @@ use crate::wait;
 /// from elsewhere.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
+/// How long a task looks out for its answer at most, if pieces of it or other messages keep coming;
+/// then it lets others run, and the connection's own thread reads.
+const TASK_LOOK_MAX: Duration = Duration::from_millis(1);
+
 pub(super) struct Sent<'a> {
     pub up: Up,
     pub receiver: Receiver<Result<Reply, Error>>,
@@ -34,10 +38,15 @@ impl Sent<'_> {
             self.up.seat.want();
             return self.receive().await;
         }
-        let (start, has_looked) = (wait::now(), self.look_out());
+        let start = wait::now();
+        let has_looked = self.look_out(start + TASK_LOOK_MAX);
         let answer = self.receive().await;
         let spin = &self.up.link.spin;
-        if has_looked { spin.spun(start.elapsed()) } else { spin.slept(start.elapsed()) }
+        if has_looked {
+            spin.spun(start.elapsed())
+        } else {
+            spin.slept(start.elapsed())
+        }
         answer
     }
 
@@ -48,13 +57,13 @@ impl Sent<'_> {
     }
 
     /// Looks out for the answer as long as that may pay; whether it did.
-    fn look_out(&self) -> bool {
+    fn look_out(&self, until: Instant) -> bool {
         let (up, shared) = (&self.up, self.shared());
         let turn = if up.link.spin.is_due() { up.seat.turn() } else { None };
         let has_looked = turn.is_some();
         if let Some(mut turn) = turn {
             while shared.is_alone() {
-                match shared.hear(up, turn.inbox(), Patience::Look) {
+                match shared.hear(up, turn.inbox(), Patience::Look(until)) {
                     Ok(Heard::Nothing) => break,
                     Ok(_) => {}
                     Err(reason) => {

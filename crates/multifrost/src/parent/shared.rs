@@ -161,7 +161,7 @@ impl Shared {
                 up.send(packet).await
             };
             if sent.is_ok() {
-                pending.link = Some(up.link.clone());
+                pending.link.get_or_insert_with(|| up.link.clone());
                 return Ok(Sent { up, receiver, pending, had_token, _place: place });
             }
             // It ended under our hands. What was not sent whole did not run, so the next
@@ -307,12 +307,7 @@ impl Shared {
 
     /// Waits for a message, and takes it with those that were read along. Nobody is woken before
     /// all have been taken.
-    pub(super) fn hear(
-        &self,
-        up: &Up,
-        inbox: &mut Inbox,
-        patience: Patience,
-    ) -> io::Result<Heard> {
+    pub(super) fn hear(&self, up: &Up, inbox: &mut Inbox, patience: Patience) -> io::Result<Heard> {
         let mut next = inbox.next_within(&up.link, patience)?;
         if next.is_none() {
             return Ok(Heard::Nothing);

@@ -34,7 +34,7 @@ pub(crate) enum Patience {
     /// Looking out for it as long as that pays, and then asleep.
     Awake(Option<Instant>),
     /// As long as looking out pays, and no longer; it is for the caller to count how that went.
-    Look,
+    Look(Instant),
 }
 
 /// Reads messages. It belongs to one thread at a time, and can be passed on between any two reads:
@@ -144,7 +144,10 @@ impl Inbox {
     fn read(&mut self, spin: &Spin, patience: Patience) -> io::Result<bool> {
         let until = match patience {
             Patience::Asleep(until) => return self.sleep(until),
-            Patience::Look => return self.look(now()),
+            Patience::Look(until) => {
+                let start = now();
+                return Ok(start < until && self.look(start)?);
+            }
             Patience::Awake(until) => until,
         };
         // Where many come at once, others are busy with them, and the next wait brings more still.
