@@ -98,31 +98,21 @@ impl<'a> Reader<'a> {
     /// Passes over one value and gives its bytes as they are.
     pub(crate) fn skip(&mut self) -> Result<&'a [u8], Malformed> {
         let before = self.rest;
-        // How many values are still to come, at each level.
-        let mut open: Vec<usize> = Vec::new();
-        loop {
-            let inside = match self.token()? {
-                Token::Array(items) => items,
-                Token::Map(pairs) => pairs * 2,
-                _ => 0,
-            };
-            if inside > 0 {
-                if open.len() == DEPTH_MAX {
-                    return Err(TOO_DEEP);
-                }
-                open.push(inside);
-                continue;
-            }
-            while open.last_mut().is_some_and(|left| {
-                *left -= 1;
-                *left == 0
-            }) {
-                open.pop();
-            }
-            if open.is_empty() {
-                return Ok(&before[..before.len() - self.rest.len()]);
-            }
+        self.pass(DEPTH_MAX)?;
+        Ok(&before[..before.len() - self.rest.len()])
+    }
+
+    /// Passes over one value with so many levels at most.
+    fn pass(&mut self, levels: usize) -> Result<(), Malformed> {
+        let inside = match self.token()? {
+            Token::Array(items) => items,
+            Token::Map(pairs) => pairs * 2,
+            _ => 0,
+        };
+        if inside > 0 && levels == 0 {
+            return Err(TOO_DEEP);
         }
+        (0..inside).try_for_each(|_| self.pass(levels - 1))
     }
 
     fn take(&mut self, bytes: usize) -> Result<&'a [u8], Malformed> {
