@@ -158,21 +158,23 @@ pub(crate) struct Draft {
     long: Option<Long>,
 }
 
-/// A value that is too long to be copied, and before which of the other bytes it belongs.
+/// A value that is too long to be copied twice, and before which of the other bytes it belongs.
 #[derive(Debug)]
 struct Long {
     value: Arc<Vec<u8>>,
     at: usize,
 }
 
-/// A value is copied into its message up to this; to copy more takes longer than to send it apart.
+/// A value that is longer is copied once only, when all else of its message is known.
 const COPY_BYTES_MAX: usize = 32 << 10;
+/// The system copies a long message at a third of its speed where it begins a little before a page:
+/// what it copies to begins with one. So a long message begins in the middle of one.
+const PAGE_BYTES: usize = 4096;
 
 /// A message as it goes over the wire, framing included.
 #[derive(Debug)]
 pub(crate) struct Packet {
     bytes: Vec<u8>,
-    long: Option<Long>,
     /// What of it is not to be sent, or is sent already.
     start: usize,
 }
@@ -180,28 +182,28 @@ pub(crate) struct Packet {
 impl Packet {
     /// Bytes that are sent as they are.
     pub(crate) fn raw(bytes: Vec<u8>) -> Packet {
-        Packet { bytes, long: None, start: 0 }
+        Packet { bytes, start: 0 }
     }
 
-    /// What is still to be sent, in its order.
-    pub(crate) fn parts(&self) -> [&[u8]; 3] {
-        let (at, long) = match &self.long {
-            Some(long) => (long.at, &long.value[..]),
-            None => (self.bytes.len(), &[][..]),
-        };
-        let (before, after) = self.bytes.split_at(at);
-        let mut start = self.start;
-        [before, long, after].map(|part| {
-            let skipped = start.min(part.len());
-            start -= skipped;
-            &part[skipped..]
-        })
+    /// These parts, at a good place in memory.
+    fn placed(parts: [&[u8]; 3]) -> Packet {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let mut bytes: Vec<u8> = Vec::with_capacity(PAGE_BYTES + length);
+        let page = bytes.as_ptr().addr() % PAGE_BYTES;
+        let start = (PAGE_BYTES + PAGE_BYTES / 2 - page) % PAGE_BYTES;
+        bytes.resize(start, 0);
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        Packet { bytes, start }
     }
 
-    /// How much is still to be sent.
+    /// What is still to be sent.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// How much that is.
     pub(crate) fn len(&self) -> usize {
-        let long = self.long.as_ref().map_or(0, |long| long.value.len());
-        self.bytes.len() + long - self.start
+        self.bytes.len() - self.start
     }
 
     /// Some of its bytes are sent.
@@ -284,7 +286,13 @@ impl Draft {
         self.bytes[zmtp::HEAD_ROOM] = 0x80 | self.fields;
         let length = self.len();
         let start = zmtp::frame(&mut self.bytes, length);
-        Packet { bytes: self.bytes, long: self.long, start }
+        match &self.long {
+            Some(long) => {
+                let (before, after) = self.bytes.split_at(long.at);
+                Packet::placed([&before[start..], &long.value, after])
+            }
+            None => Packet { bytes: self.bytes, start },
+        }
     }
 
     /// The message without its framing.

@@ -5,9 +5,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A call that takes longer lets another thread read. What is not a call waits so long at most.
-const MOMENT: Duration = Duration::from_millis(1);
+const MOMENT: Duration = Duration::from_millis(4);
 /// After so many moments without a call the thread sleeps until the next.
-const IDLE_MOMENTS_MAX: u32 = 20;
+const IDLE_MOMENTS_MAX: u32 = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Standby {

@@ -4,7 +4,7 @@
 //! back, so that one write sends them all.
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+use rustix::net::{SendFlags, send};
 use tokio::sync::Notify;
 
 use super::spin::Spin;
@@ -172,7 +172,7 @@ impl Link {
     /// Writes what the socket takes, and says whether that was all.
     fn write(&self, packet: &mut Packet, flags: SendFlags) -> io::Result<bool> {
         while packet.len() > 0 {
-            match self.write_once(packet.parts(), flags | SendFlags::NOSIGNAL) {
+            match send(&self.stream, packet.rest(), flags | SendFlags::NOSIGNAL) {
                 Ok(written) => packet.advance(written),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
@@ -180,17 +180,6 @@ impl Link {
             }
         }
         Ok(true)
-    }
-
-    fn write_once(&self, parts: [&[u8]; 3], flags: SendFlags) -> rustix::io::Result<usize> {
-        match parts {
-            // Most have one part, and the shorter way is half a microsecond shorter.
-            [whole, [], []] => send(&self.stream, whole, flags),
-            parts => {
-                let mut nothing = SendAncillaryBuffer::default();
-                sendmsg(&self.stream, &parts.map(IoSlice::new), &mut nothing, flags)
-            }
-        }
     }
 
     /// The writing thread: until the connection ends, it writes what waits.
@@ -262,6 +251,6 @@ impl Link {
 
 impl Outbox {
     fn hold(&mut self, packet: &Packet) {
-        packet.parts().iter().for_each(|part| self.held.extend_from_slice(part));
+        self.held.extend_from_slice(packet.rest());
     }
 }
