@@ -29,6 +29,12 @@ def child():
     subprocess.Popen(["sleep", "600"])
 
 
+def daemon():
+    """A process that has left our group and our session, and does not go with them."""
+    lasting = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    hermes.log(f"[INFO] a daemon: {lasting.pid}")
+
+
 def forever():
     while True:
         time.sleep(600)
@@ -110,6 +116,15 @@ def leave_child(params):
     os._exit(3)
 
 
+def start_daemon(params):
+    daemon()
+
+
+def leave_daemon(params):
+    daemon()
+    os._exit(3)
+
+
 def close_output(params):
     os.close(1)
     forever()
@@ -124,6 +139,8 @@ COMMANDS = {
     "stderr": stderr,
     "crash": crash,
     "leave-child": leave_child,
+    "start-daemon": start_daemon,
+    "leave-daemon": leave_daemon,
     "close-output": close_output,
     "answers-and-lingers": lambda params: None,
     "never-ends": lambda params: None,

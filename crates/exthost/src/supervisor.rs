@@ -83,10 +83,11 @@ impl Supervisor {
         while let Some(input) = next.take() {
             let before = self.life.phase().clone();
             let action = self.life.on(input, Instant::now());
+            // First done, then told: who hears of an end finds nothing left of the process.
+            next = action.and_then(|action| self.perform(action));
             if *self.life.phase() != before {
                 self.entered();
             }
-            next = action.and_then(|action| self.perform(action));
         }
         self.release();
     }

@@ -3,16 +3,14 @@
 
 use super::workspace::PREFIX;
 use crate::invocation::GUARD;
-use althing_stdx::{Fault, Result};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use althing_stdx::{Fault, Result, strays};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How often strays are looked for: one may start another while it is being ended.
-const STRAY_ROUNDS_MAX: usize = 5;
 /// Entries that one sweep looks at; the next one goes on.
 const ENTRIES_MAX: usize = 1000;
 /// The longest entry; a longer file is none.
@@ -69,7 +67,7 @@ impl Entry {
 
     /// Ends what left the group.
     pub(super) fn end_strays(&self) {
-        end_strays(&self.id);
+        strays::end(GUARD, &self.id);
     }
 
     /// Whole or not at all.
@@ -119,7 +117,7 @@ fn swept(file: &Path) -> bool {
         // It may end by itself in this moment.
         let _ = kill_process_group(agent, Signal::KILL);
     }
-    end_strays(id);
+    strays::end(GUARD, id);
     if is_ours(&note.folder) {
         // Gone already is fine.
         let _ = fs::remove_dir_all(&note.folder);
@@ -140,32 +138,6 @@ fn read(file: &Path) -> Option<Note> {
 fn is_ours(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     folder.is_absolute() && name.starts_with(PREFIX) && !folder.is_symlink()
-}
-
-/// Ends every process that carries the mark, wherever it went. Only where the system shows the
-/// environment of processes; elsewhere the group is all that is known.
-fn end_strays(id: &str) {
-    let mark = format!("{GUARD}={id}");
-    for _ in 0..STRAY_ROUNDS_MAX {
-        let strays = marked(mark.as_bytes());
-        if strays.is_empty() {
-            return;
-        }
-        for stray in strays {
-            // It may end by itself in this moment.
-            let _ = kill_process(stray, Signal::KILL);
-        }
-    }
-}
-
-fn marked(mark: &[u8]) -> Vec<Pid> {
-    let Ok(all) = fs::read_dir("/proc") else { return vec![] };
-    let pids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_marked = |id: &u32| {
-        let variables = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        variables.split(|byte| *byte == 0).any(|variable| variable == mark)
-    };
-    pids.filter(is_marked).filter_map(pid).collect()
 }
 
 fn pid(id: u32) -> Option<Pid> {

@@ -1,4 +1,5 @@
-//! The process of an extension: it and all that it starts are one group, and end together.
+//! The process of an extension: it and all that it starts are one group, and end together. What
+//! leaves the group is known by a mark in its environment, and ends too.
 
 mod environment;
 mod output;
@@ -10,6 +11,7 @@ use crate::record::Tap;
 use crate::serve::Session;
 use crate::shared::Shared;
 use althing_jsonrpc::{ContentLength, Ended, Options, Peer, WhenFull, connect};
+use althing_stdx::strays;
 use output::{Lent, drain, log_stderr};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::{Path, PathBuf};
@@ -30,6 +32,9 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(200);
 /// Lines of them in a reason.
 const LAST_WORDS_LINES: usize = 3;
 
+/// Marks what a process starts, wherever that goes.
+const MARK: &str = "ALTHING_EXTENSION";
+
 /// Requests of an extension at work; one more is refused.
 const REQUESTS_MAX: usize = 64;
 /// Bytes that wait for an extension to read; beyond them its answers wait.
@@ -42,6 +47,7 @@ const BROKEN_MAX: usize = 32;
 pub(super) struct Process {
     child: Child,
     group: Pid,
+    mark: String,
     shared: Arc<Shared>,
     extension: Arc<Extension>,
     data_dir: PathBuf,
@@ -62,6 +68,8 @@ impl Process {
         extension: &Arc<Extension>,
     ) -> Result<(Process, mpsc::Sender<Notice>), String> {
         let (mut command, data_dir) = environment::command(shared, extension)?;
+        let mark = format!("{:032x}", fastrand::u128(..));
+        command.env(MARK, &mark);
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let mut child =
             command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
@@ -84,6 +92,7 @@ impl Process {
         let process = Process {
             child,
             group,
+            mark,
             shared: shared.clone(),
             extension: extension.clone(),
             data_dir,
@@ -190,6 +199,7 @@ impl Drop for Process {
     /// Synchronous on purpose: it needs no runtime.
     fn drop(&mut self) {
         self.kill();
+        strays::end(MARK, &self.mark);
         self.stderr.abort();
         self.connection.iter().for_each(JoinHandle::abort);
         self.tasks.iter().for_each(JoinHandle::abort);

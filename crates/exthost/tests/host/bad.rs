@@ -79,6 +79,16 @@ async fn a_grandchild_holds_the_pipes() {
 }
 
 #[tokio::test]
+async fn a_daemon_is_left_behind() {
+    check_fails("leave-daemon", "it ended with exit code 3").await;
+    let bench = check_survives("start-daemon", &["a daemon: "]).await;
+    bench.stop().await;
+    let mut bench = check_survives("start-daemon", &["a daemon: "]).await;
+    drop(bench.host.take());
+    bench.nobody_is_left().await;
+}
+
+#[tokio::test]
 async fn the_output_is_closed() {
     check_fails("close-output", "the other side closed the connection").await;
 }
