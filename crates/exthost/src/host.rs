@@ -12,7 +12,7 @@ use crate::models::Models;
 use crate::record::Recorder;
 use crate::schema::Schema;
 use crate::shared::{Editor, Event, LogSink, Shared, with_file};
-use crate::supervisor::supervise;
+use crate::supervisor::{supervise, sweep};
 use crate::windows::{Closed, Window, Windows};
 use althing_jsonrpc::{Error, framing::CONTENT_LENGTH_BYTES_MAX};
 use serde_json::{Value, json};
@@ -71,8 +71,9 @@ pub struct Host {
 
 impl Host {
     /// Starts all enabled extensions side by side, and does not wait for them. Needs a tokio
-    /// runtime with time and processes.
+    /// runtime with time and processes. What a killed host left is ended first.
     pub fn start(setup: Setup) -> Host {
+        sweep();
         let ids = config::ids(&setup.entries);
         let made = ids.into_iter().zip(setup.entries).map(|(id, entry)| {
             let (control, controlled) = mpsc::channel(CONTROL_MAX);

@@ -14,6 +14,7 @@ use althing_stdx::text;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, pending};
 use process::Process;
+pub(crate) use process::sweep;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

@@ -1,6 +1,6 @@
-//! Processes that left the group they were started in. A variable of their environment marks them
-//! and all that they start; they are found by it where the system shows it (in `/proc`). Elsewhere
-//! the group is all that is known.
+//! Processes that left the group they were started in, or whose owner is gone. A variable of their
+//! environment marks them and all that they start; they are found by it where the system shows it (in
+//! `/proc`). Elsewhere the group is all that is known.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -11,28 +11,78 @@ const ROUNDS_MAX: usize = 5;
 /// Ends every process that was started with this variable, wherever it went. It does not wait for
 /// their ends, and needs no runtime.
 pub fn end(name: &str, value: &str) {
-    let mark = format!("{name}={value}");
     for _ in 0..ROUNDS_MAX {
-        let strays = marked(mark.as_bytes());
-        if strays.is_empty() {
+        if !end_those(name, |found| found == value.as_bytes()) {
             return;
-        }
-        for stray in strays {
-            // It may end by itself in this moment.
-            let _ = kill_process(stray, Signal::KILL);
         }
     }
 }
 
-fn marked(mark: &[u8]) -> Vec<Pid> {
-    let Ok(all) = fs::read_dir("/proc") else { return vec![] };
+/// A value that says who gave it, with something that no other has.
+pub fn owned(unique: u128) -> String {
+    let own = std::process::id();
+    format!("{}-{own}-{}-{unique:032x}", namespace(), began(own).unwrap_or_default())
+}
+
+/// Ends every process whose variable has a value of `owned` and whose owner is dead: what a killed
+/// program left.
+pub fn sweep(name: &str) {
+    let namespace = namespace();
+    let is_orphan = |value: &[u8]| {
+        let Ok(value) = std::str::from_utf8(value) else { return false };
+        let mut parts = value.split('-');
+        // Numbers of another namespace say nothing here.
+        let is_ours = parts.next() == Some(&namespace);
+        let owner = parts.next().and_then(|pid| pid.parse().ok());
+        let since = parts.next().and_then(|began| began.parse().ok());
+        let (Some(owner), Some(since)) = (owner, since) else { return false };
+        is_ours && began(owner) != Some(since)
+    };
+    for _ in 0..ROUNDS_MAX {
+        if !end_those(name, is_orphan) {
+            return;
+        }
+    }
+}
+
+/// When a process began, in ticks since the machine did; none where it is dead, or waits to be
+/// reaped.
+pub fn began(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program comes first and may hold anything.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    if matches!(fields.next(), Some("Z" | "X")) {
+        return None;
+    }
+    // The 22nd field of all.
+    fields.nth(18)?.parse().ok()
+}
+
+/// Where our numbers of processes count.
+fn namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
+}
+
+/// Ends the processes whose variable is so; whether there were any.
+fn end_those(name: &str, is_so: impl Fn(&[u8]) -> bool) -> bool {
+    let Ok(all) = fs::read_dir("/proc") else { return false };
     let ids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let is_marked = |id: &i32| {
+    let mut has_any = false;
+    for id in ids {
         // One of somebody else cannot be read, and a dead one has none.
         let variables = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        variables.split(|byte| *byte == 0).any(|variable| variable == mark)
-    };
-    ids.filter(is_marked).filter_map(Pid::from_raw).collect()
+        let values = variables
+            .split(|byte| *byte == 0)
+            .filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        let mut values = values.filter(|value| is_so(value));
+        if let (Some(_), Some(pid)) = (values.next(), Pid::from_raw(id)) {
+            has_any = true;
+            // It may end by itself in this moment.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+    has_any
 }
 
 #[cfg(test)]
@@ -41,19 +91,49 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Command};
 
-    fn sleeper(value: &str) -> Child {
-        Command::new("setsid").args(["sleep", "600"]).env("STRAYS_TEST", value).spawn().unwrap()
+    fn sleeper(name: &str, value: &str) -> Child {
+        Command::new("setsid").args(["sleep", "600"]).env(name, value).spawn().unwrap()
+    }
+
+    #[track_caller]
+    fn check_ended(mut child: Child) {
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
+
+    #[track_caller]
+    fn check_lives(mut child: Child) {
+        assert!(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]
     fn only_the_marked_are_ended() {
-        let value = format!("{}-a", std::process::id());
-        let (mut stray, mut other) = (sleeper(&value), sleeper(&format!("{value}b")));
+        let value = owned(1);
+        let (stray, other) =
+            (sleeper("STRAYS_TEST", &value), sleeper("STRAYS_TEST", &format!("{value}b")));
         end("STRAYS_TEST", &value);
-        assert_eq!(stray.wait().unwrap().signal(), Some(9));
-        assert!(other.try_wait().unwrap().is_none());
-        other.kill().unwrap();
-        other.wait().unwrap();
+        check_ended(stray);
+        check_lives(other);
         end("STRAYS_TEST", &value);
+    }
+
+    #[test]
+    fn only_what_a_dead_owner_left_is_swept() {
+        let name = "STRAYS_SWEEP_TEST";
+        let own = owned(2);
+        let parts: Vec<&str> = own.split('-').collect();
+        let [namespace, pid, began, unique] = parts[..] else { panic!("{own}") };
+        let orphan = sleeper(name, &format!("{namespace}-{pid}-1{began}-{unique}"));
+        let others = [
+            own.clone(),
+            format!("1{namespace}-{pid}-1{began}-{unique}"),
+            format!("{namespace}-x-{began}-{unique}"),
+            String::new(),
+        ];
+        let others = others.map(|value| sleeper(name, &value));
+        sweep(name);
+        check_ended(orphan);
+        others.into_iter().for_each(check_lives);
     }
 }

@@ -3,7 +3,8 @@
 
 use super::workspace::PREFIX;
 use crate::invocation::GUARD;
-use althing_stdx::{Fault, Result, strays};
+use althing_stdx::strays::{self, began};
+use althing_stdx::{Fault, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -142,18 +143,6 @@ fn is_ours(folder: &Path) -> bool {
 
 fn pid(id: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(id).ok()?)
-}
-
-/// When a process began; none where it is dead, or waits to be reaped.
-fn began(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program comes first and may hold anything.
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    if matches!(fields.next(), Some("Z" | "X")) {
-        return None;
-    }
-    // The 22nd field of all.
-    fields.nth(18)?.parse().ok()
 }
 
 #[cfg(test)]

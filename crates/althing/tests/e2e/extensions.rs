@@ -146,6 +146,31 @@ fn what_goes_wrong_has_its_exit_code() {
     home.is_left();
 }
 
+/// Waits for the process of an extension beside that of the host.
+fn until_started(home: &Home, what: &str) {
+    let is_it = |command: &str| command.contains(what) && !command.contains("extensions run");
+    let mut polls = 0;
+    while !home.running().iter().any(|(_, command)| is_it(command)) {
+        polls += 1;
+        assert!(polls < STARTED_POLLS_MAX, "it never started");
+        really_wait(Duration::from_millis(50));
+    }
+}
+
+/// The examples of Hermes go round and round when their host is gone.
+#[test]
+fn after_a_kill_the_next_start_ends_what_is_left() {
+    let Some((home, python)) = stage("python3") else { return };
+    let echo = line(&python, "echo.py");
+    let args = ["extensions", "run", &echo, "-m", "adt.hl7", "-c", "echo/show", "--settle", "1h"];
+    let mut child = home.spawn(&[&args[..], &["--timeout", "1h"]].concat());
+    until_started(&home, "echo.py");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    run(&home, &line(&python, "editor.py"), "editor/fill", &[]).ends(0);
+    home.is_left();
+}
+
 #[test]
 fn ctrl_c_ends_everything() {
     let Some((home, python)) = stage("python3") else { return };
@@ -153,15 +178,7 @@ fn ctrl_c_ends_everything() {
     let args = ["extensions", "run", &lingers, "-m", "adt.hl7", "-v", "-c", "never-ends"];
     let args = [&args[..], &["--settle", "1h", "--timeout", "1h"]].concat();
     let mut child = home.spawn(&args);
-    // Its own process and the extension's.
-    let mut polls = 0;
-    while !home.running().iter().any(|(_, command)| {
-        command.contains("misbehaving.py never-ends") && !command.contains("extensions run")
-    }) {
-        polls += 1;
-        assert!(polls < STARTED_POLLS_MAX, "it never started");
-        really_wait(Duration::from_millis(50));
-    }
+    until_started(&home, "misbehaving.py never-ends");
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -44,6 +44,11 @@ const OUTBOX_BYTES_HARD_MAX: usize = 64 << 20;
 /// Frames in a row that are no messages; one more and the extension is given up.
 const BROKEN_MAX: usize = 32;
 
+/// Ends what is left of extensions whose host was killed and could not end them.
+pub(crate) fn sweep() {
+    strays::sweep(MARK);
+}
+
 pub(super) struct Process {
     child: Child,
     group: Pid,
@@ -68,7 +73,7 @@ impl Process {
         extension: &Arc<Extension>,
     ) -> Result<(Process, mpsc::Sender<Notice>), String> {
         let (mut command, data_dir) = environment::command(shared, extension)?;
-        let mark = format!("{:032x}", fastrand::u128(..));
+        let mark = strays::owned(fastrand::u128(..));
         command.env(MARK, &mark);
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let mut child =
