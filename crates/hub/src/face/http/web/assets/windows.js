@@ -1,5 +1,5 @@
 // Windows of extensions. The person opens each, since a browser blocks what nobody clicked; that one is
-// closed is said only when it is sure.
+// closed is said only when it is sure. While there is a modal one, the rest of the page waits for it.
 import { element, tell } from "/ui/frame.js";
 
 /** How often an open window is looked at. */
@@ -22,8 +22,17 @@ export function drawWindows(windows, does) {
 }
 
 function draw() {
-  const place = document.getElementById("windows");
-  const rows = wanted.map((window) => ({ window, at: stand(window.id) }));
+  drawBars("windows", wanted.filter((window) => !window.modal));
+  const modal = wanted.filter((window) => window.modal);
+  drawBars("modal-windows", modal);
+  const dialogue = document.getElementById("modal");
+  if (modal.length > 0 && !dialogue.open) dialogue.showModal();
+  if (modal.length === 0 && dialogue.open) dialogue.close();
+}
+
+function drawBars(id, windows) {
+  const place = document.getElementById(id);
+  const rows = windows.map((window) => ({ window, at: stand(window.id) }));
   const text = JSON.stringify(rows);
   if (place.dataset.drawn === text) return;
   place.dataset.drawn = text;
@@ -46,7 +55,8 @@ function bar(window, at) {
     made.addEventListener("click", click);
     return made;
   };
-  const open = at === "asked" ? button("Open", () => openWindow(window)) : undefined;
+  const open = at === "asked" ? button("Open", () => openWindow(window))
+    : at === "open" ? button("Show", () => known.get(window.id)?.handle.focus()) : undefined;
   const close = button({ asked: "Do not open", opening: "Close", open: "Close", lost: "It is closed" }[at], () => {
     known.get(window.id)?.handle.close();
     gone(window.id);
@@ -56,7 +66,9 @@ function bar(window, at) {
 
 function openWindow(window) {
   if (!/^https?:\/\//i.test(window.url)) return;
-  const features = `popup,width=${window.width},height=${window.height}`;
+  // That the size is fixed is a wish: browsers of today let the person change it all the same.
+  const fixed = window.resizable ? "" : ",resizable=no";
+  const features = `popup,width=${window.width},height=${window.height}${fixed}`;
   const handle = globalThis.open("about:blank", "_blank", features);
   if (!handle) return tell("news", "The browser blocked the window; allow windows for this page.");
   // It keeps its opener: only so may this page close it again when its extension wants that.
@@ -79,6 +91,10 @@ function gone(id) {
   act({ do: "window_closed", window: id });
   draw();
 }
+
+// Escape does not do what the person has to decide; a browser lets it close the dialogue at the second time.
+document.getElementById("modal").addEventListener("cancel", (event) => event.preventDefault());
+document.getElementById("modal").addEventListener("close", draw);
 
 // A page may cut itself off from ours, and looks closed then. One that was seen and is closed now was
 // closed; of one that was never seen only the person knows.
