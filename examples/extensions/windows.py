@@ -12,6 +12,9 @@ class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
+        if self.path == "/alone":
+            # Cut off from the page that opened it: that one cannot see whether it is closed.
+            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
         self.end_headers()
         self.wfile.write(PAGE)
 
@@ -23,12 +26,20 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 opened = []
 
+SIZE = {"title": "Window", "width": 640, "height": 480}
+KINDS = {
+    "windows/open": ("/", {}),
+    "windows/modal": ("/", {"modal": True, "resizable": False}),
+    "windows/alone": ("/alone", {}),
+}
+
 
 @hermes.on("command/execute")
 def command(params):
-    if params["command"] == "windows/open":
-        url = f"http://127.0.0.1:{server.server_port}/"
-        window = hermes.request("ui/openWindow", url=url, title="Window", width=640, height=480)
+    if params["command"] in KINDS:
+        path, more = KINDS[params["command"]]
+        url = f"http://127.0.0.1:{server.server_port}{path}"
+        window = hermes.request("ui/openWindow", url=url, **SIZE, **more)
         opened.append(window["windowId"])
     elif opened:
         hermes.request("ui/closeWindow", windowId=opened.pop())
@@ -47,4 +58,4 @@ def shutdown(params):
     return {"success": True}
 
 
-hermes.run("Windows", commands=["windows/open", "windows/close"])
+hermes.run("Windows", commands=[*KINDS, "windows/close"])

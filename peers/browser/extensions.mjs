@@ -1,46 +1,27 @@
 // The page of extensions: node extensions.mjs PACKAGES ADDRESS SCREENSHOT. Behind it are the examples and one
 // whose texts try to be more than text.
 import { check, text, watched, withBrowser } from "./browser.mjs";
+import { answered, asked, click, logged, press, until } from "./studio.mjs";
 
 const [address, screenshot] = process.argv.slice(3);
 
-const press = (page, command) => page.click(`[data-command=${JSON.stringify(command)}]`);
-const until = (page, part) => page.waitForFunction(
-  (part) => document.getElementById("text").value.includes(part), {}, part);
-const logged = (page, part) => page.waitForFunction(
-  (part) => document.getElementById("log").textContent.includes(part), {}, part);
-
-/** The dialogue with this in it. */
-const asked = (page, part) => page.waitForFunction((part) => {
-  const dialogue = document.getElementById("dialogue");
-  return dialogue.open && dialogue.textContent.includes(part);
-}, {}, part);
-
-const answered = (page) => page.waitForFunction(() => !document.getElementById("dialogue").open);
-
-/** Clicks the button that says so, in the dialogue or a bar. */
-async function click(page, within, word) {
-  const handle = await page.waitForFunction((within, word) => [...document.querySelectorAll(`${within} button`)]
-    .find((button) => button.textContent.trim() === word && !button.disabled), {}, within, word);
-  await handle.click();
-}
-
-async function opened(browser, page) {
-  await press(page, "windows/open");
-  await page.waitForSelector("#windows li");
-  const url = await text(page, "#windows strong");
+/** Has a window opened, the way its bar in `place` offers. */
+async function opened(browser, page, command = "windows/open", place = "#windows") {
+  await press(page, command);
+  await page.waitForSelector(`${place} li`);
+  const url = await text(page, `${place} strong`);
   check(/^http:\/\/127\.0\.0\.1:\d+\/$/.test(url), `the bar says ${url}`);
-  check((await text(page, "#windows li")).startsWith("Windows wants to open"), "the bar says not who");
+  check((await text(page, `${place} li`)).startsWith("Windows wants to open"), "the bar says not who");
   check((await browser.pages()).length === 2, "a window opened without a click");
   const target = browser.waitForTarget((it) => it.url() === url);
-  await click(page, "#windows", "Open");
+  await click(page, place, "Open");
   const window = await (await target).page();
   await window.waitForFunction(() => document.body?.textContent.includes("A page of an extension."));
   const reaches = await window.evaluate(() => {
     try { return window.opener.document.body !== null; } catch { return false; }
   });
   check(!reaches, "the window reads our page");
-  await page.waitForFunction(() => document.getElementById("windows").textContent.includes("has open http"));
+  await page.waitForFunction((place) => document.querySelector(place).textContent.includes("has open http"), {}, place);
   return window;
 }
 
@@ -106,6 +87,31 @@ await withBrowser(async (browser) => {
   await closed;
   await logged(page, "window closed: extension");
 
+  // For a modal one the rest of the page waits, whatever the person presses.
+  const isFree = () => page.$eval("#text", (it) => { it.focus(); return document.activeElement === it; });
+  await page.evaluate(() => {
+    const open = window.open.bind(window);
+    window.open = (url, name, features) => { window.features = features; return open(url, name, features); };
+  });
+  check(await isFree(), "the page waits for nothing");
+  const modal = await opened(browser, page, "windows/modal", "#modal");
+  check(await page.evaluate(() => window.features) === "popup,width=640,height=480,resizable=no", "other features");
+  await page.bringToFront();
+  for (let press = 0; press < 3; press += 1) await page.keyboard.press("Escape");
+  check(!(await isFree()), "the page does not wait for a modal window");
+  await modal.close();
+  await page.waitForFunction(() => !document.getElementById("modal").open);
+  check(await isFree(), "the page still waits");
+  await page.waitForFunction(() => document.getElementById("log").textContent.match(/window closed: user/g)?.length === 2);
+
+  // One that cuts itself off looks closed as soon as it is there, which it is not: the person says when.
+  await press(page, "windows/alone");
+  const alone = browser.waitForTarget((it) => it.url().endsWith("/alone"));
+  await click(page, "#windows", "Open");
+  await (await alone).page();
+  await click(page, "#windows", "It is closed");
+  await page.waitForFunction(() => document.getElementById("log").textContent.match(/window closed: user/g)?.length === 3);
+
   // Text that looks like markup is text, and an icon is a picture of shapes.
   await press(page, "hostile/say");
   await asked(page, "<img src=x onerror=");
@@ -149,7 +155,7 @@ await withBrowser(async (browser) => {
   await logged(page, "PID.5.1xyz");
   await page.select("#log-level", "0");
   await page.type("#log-text", "window closed");
-  await page.waitForFunction(() => document.querySelectorAll("#log li").length === 2);
+  await page.waitForFunction(() => document.querySelectorAll("#log li").length === 4);
   await page.$eval("#log-text", (it) => { it.value = ""; it.dispatchEvent(new Event("input")); });
   await page.screenshot({ path: screenshot, fullPage: true });
   check(wrong.length === 0, wrong.join("\n"));

@@ -1,7 +1,8 @@
 //! The page of extensions in a real browser.
 
-use super::{line, stage};
-use crate::harness::{Done, on_path, peers, signal, unless_missing};
+use super::{example, line, stage};
+use crate::harness::{Done, Home, on_path, peers, signal, unless_missing};
+use crate::sdk::Served;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -23,21 +24,30 @@ button = {"id": "bad'\"<&", "label": BAD, "icon": ICON, "command": "hostile/say"
 hermes.run(BAD, commands=["hostile/say"], buttons=[button])
 "#;
 
+/// Whether a browser is there to be driven.
+fn has_browser() -> bool {
+    let packages = peers().join("browser/node_modules/puppeteer-core");
+    let found = packages.is_dir() && on_path("chromium").is_some();
+    unless_missing(found.then_some(()), "Chromium and puppeteer-core").is_some()
+}
+
+/// Drives a browser as the script says.
+fn browse(home: &Home, script: &str, args: &[&str]) -> Done {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/browser");
+    let mut drive = home.foreign(Path::new("node"));
+    drive.arg(scripts.join(script)).arg(peers().join("browser")).args(args).stdin(Stdio::null());
+    Done::of(drive.output().unwrap())
+}
+
 #[test]
 fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
-    let packages = peers().join("browser");
-    let found =
-        packages.join("node_modules/puppeteer-core").is_dir() && on_path("chromium").is_some();
-    let Some(()) = unless_missing(found.then_some(()), "Chromium and puppeteer-core") else {
-        return;
-    };
-    let Some((home, python)) = stage("python3") else { return };
+    let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
     std::fs::create_dir(home.path().join("sub")).unwrap();
     for file in ["sub/one.hl7", "sub/two.txt"] {
         std::fs::write(home.path().join(file), "x").unwrap();
     }
     std::fs::write(home.path().join("hostile.py"), HOSTILE).unwrap();
-    let module = super::example("hermes.py");
+    let module = example("hermes.py");
     std::fs::copy(module, home.path().join("hermes.py")).unwrap();
     let hostile = format!("{python} hostile.py");
     let names = ["echo.py", "editor.py", "dialogues.py", "windows.py"];
@@ -49,11 +59,8 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     let mut said = BufReader::new(open.stderr.take().unwrap()).lines().map(Result::unwrap);
     let page = said.find_map(|line| Some(line.split_once("The page: ")?.1.to_string())).unwrap();
 
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/browser/extensions.mjs");
     let picture = home.path().join("extensions.png");
-    let mut drive = home.foreign(Path::new("node"));
-    drive.arg(script).arg(&packages).arg(page).arg(&picture).stdin(Stdio::null());
-    let browsed = Done::of(drive.output().unwrap());
+    let browsed = browse(&home, "extensions.mjs", &[&page, &picture.to_string_lossy()]);
     if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
         for name in ["extensions.png", "extensions-confirm.png", "extensions-picker.png"] {
             // What a failed test has not taken is not there.
@@ -66,5 +73,23 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     assert!(ended.success(), "{ended}");
     let saved = std::fs::read_to_string(home.path().join("adt.hl7")).unwrap();
     assert!(saved.contains("DOE^MARY") && !saved.contains('\n'), "{saved:?}");
+    home.is_left();
+}
+
+#[test]
+fn the_page_under_serve_in_a_real_browser() {
+    let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
+    let file = example("editor.py");
+    let add = ["extensions", "add", "editor", "--", &python, &file.to_string_lossy()];
+    home.run(&add).ends(0);
+    let served = Served::start(&home);
+    let browsed =
+        browse(&home, "served.mjs", &[&format!("{}/ui/?token={}", served.url, served.token)]);
+    // With the extensions, which it told that it closes.
+    served.stop();
+    browsed.ends(0).says("ok");
+    let saved = std::fs::read_to_string(home.path().join("adt.hl7")).unwrap();
+    assert!(saved.contains("NK1||DOE^") && !saved.contains('\n'), "{saved:?}");
+    home.run(&["extensions", "logs", "editor"]).ends(0).says("stopped");
     home.is_left();
 }
