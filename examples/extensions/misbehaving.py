@@ -97,11 +97,11 @@ def never_again(params):
 
 
 def stderr(params):
-    sys.stderr.buffer.write(b"not UTF-8: \xff\xfe\n" + b"x" * 100_000 + b"\n")
     for line in range(100_000):
         print(f"[WARN] line {line}", file=sys.stderr)
     sys.stderr.flush()
     time.sleep(1.1)
+    sys.stderr.buffer.write(b"not UTF-8: \xff\xfe\n" + b"x" * 100_000 + b"\n")
     hermes.log("the flood is over")
     hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "stderr"}])
 

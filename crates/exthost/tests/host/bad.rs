@@ -2,7 +2,7 @@
 //! delayed, memory stays bounded, and no process survives.
 
 use crate::kit::{Bench, example};
-use althing_exthost::State;
+use althing_exthost::{LINE_BYTES_MAX, State};
 
 /// What the host may grow by while an extension floods it.
 const GROWTH_BYTES_MAX: usize = 200 << 20;
@@ -51,8 +51,14 @@ async fn a_crash_in_initialize() {
     check_fails("crash-in-initialize", "it ended with exit code 3: cannot find my teeth").await;
 }
 
+/// The good one runs long before the other has failed.
 #[tokio::test]
 async fn no_answer_to_initialize() {
+    let bench = beside("never-answers");
+    bench.until("the good one", |bench| bench.state(1) == State::Running).await;
+    assert_eq!(bench.state(0), State::Initializing, "they start side by side");
+    good_one_works(&bench).await;
+    bench.stop().await;
     check_fails("never-answers", "it did not answer initialize within 10s").await;
 }
 
@@ -99,6 +105,12 @@ async fn endings_that_take_force() {
     let bench = Bench::new(kinds.map(|kind| example(&["misbehaving.py", kind])).to_vec());
     bench.settled().await;
     assert!((0..kinds.len()).all(|at| bench.state(at) == State::Running));
+    for at in 0..kinds.len() {
+        bench.host().disable(&bench.id(at)).await.unwrap();
+    }
+    let is_over = |bench: &Bench| (0..kinds.len()).all(|at| bench.state(at) == State::Stopped);
+    bench.until("their ends", is_over).await;
+    assert!(bench.log(2).contains("while ending: -32008"), "{}", bench.log(2));
     bench.stop().await;
 }
 
@@ -136,7 +148,14 @@ async fn nothing_but_nonsense() {
 
 #[tokio::test]
 async fn a_flood_on_standard_error() {
-    let bench = check_survives("stderr", &["not UTF-8: \u{fffd}\u{fffd}", "were too many"]).await;
+    let bench = check_survives(
+        "stderr",
+        &["were too many", "not UTF-8: \u{fffd}\u{fffd}", "the flood is over"],
+    )
+    .await;
+    let lines = bench.host().log(&bench.id(0));
+    let longest = lines.iter().map(|line| line.text.len()).max();
+    assert_eq!(longest, Some(LINE_BYTES_MAX), "the rest of a long line is dropped");
     bench.stop().await;
 }
 

@@ -93,6 +93,7 @@ async fn windows_are_opened_owned_and_closed() {
     bench.until("a window", opened(1)).await;
     let window = bench.host().windows()[0].clone();
     assert_eq!((window.width, window.height, window.title.as_str()), (640, 480, "Window"));
+    assert_eq!((window.modal, window.resizable), (false, true));
     assert_eq!(window.extension, bench.id(0));
     assert!(bench.host().window_closed(&window.id));
     assert!(!bench.host().window_closed(&window.id) && !bench.host().window_closed("main"));
@@ -101,8 +102,10 @@ async fn windows_are_opened_owned_and_closed() {
     bench.until("a second window", opened(2)).await;
     bench.host().command("windows/close").unwrap();
     bench.until_logged(0, "window closed: extension").await;
-    open();
+    bench.host().command("windows/modal").unwrap();
     bench.until("a third window", opened(3)).await;
+    let window = bench.host().windows()[0].clone();
+    assert_eq!((window.modal, window.resizable), (true, false));
     bench.host().disable(&bench.id(0)).await.unwrap();
     bench.until("its end", |bench| bench.state(0) == State::Stopped).await;
     assert!(bench.log(0).contains("window closed: shutdown"), "{}", bench.log(0));

@@ -1,6 +1,8 @@
 //! Every error code, every refusal: a bare extension that asks what a test tells it to.
 
 use crate::kit::Bench;
+use althing_exthost::document::{Document, Form};
+use althing_exthost::record::Line;
 use althing_exthost::{Entry, Grant, Models, Restart, State};
 use althing_jsonrpc::{Error, Value};
 use futures_util::FutureExt;
@@ -27,8 +29,13 @@ hermes.run("Asker", commands=["ask"])
 "#;
 
 fn asker(requests: Value) -> Entry {
+    script(ASKER, &requests.to_string())
+}
+
+/// An extension that finds `hermes` in the folder that is its first argument.
+fn script(text: &str, argument: &str) -> Entry {
     let folder = crate::kit::examples().to_string_lossy().into_owned();
-    let args = vec!["-c".into(), ASKER.into(), folder, requests.to_string()];
+    let args = vec!["-c".into(), text.into(), folder, argument.into()];
     Entry { args, ..Entry::new("python3") }
 }
 
@@ -66,7 +73,7 @@ async fn without_a_message_or_a_person() {
     ]);
     let bench = Bench::with(vec![asker(asked)], |setup| {
         setup.desk = Arc::new(althing_exthost::desk::Nobody);
-        setup.document = althing_exthost::document::Document::new(setup.document.form(), "");
+        setup.document = Document::new(Form::Hl7, "");
     });
     let want = [
         "= {\"hasFile\": false, \"message\": \"\"}",
@@ -76,6 +83,131 @@ async fn without_a_message_or_a_person() {
         "! nobody is there to show it to (-32008)",
     ];
     assert_eq!(answers(&bench).await, want);
+    bench.stop().await;
+}
+
+struct Clumsy;
+
+impl Models for Clumsy {
+    fn models(&self) -> BoxFuture<'_, Result<Value, Error>> {
+        async { panic!("this panic is part of a test") }.boxed()
+    }
+
+    fn complete<'a>(&'a self, _: &'a str, _: Value) -> BoxFuture<'a, Result<Value, Error>> {
+        self.models()
+    }
+}
+
+/// What the message does not have, and a panic of ours: an answer, and the next request is served.
+#[tokio::test]
+async fn a_failure_of_the_host_has_its_code() {
+    let view = |format: &str| json!(["editor/getMessage", { "format": format }]);
+    let asked = json!([view("json"), view("toml"), ["ai/models", {}], view("hl7")]);
+    let entry = Entry { grants: vec![Grant::Read, Grant::Models], ..asker(asked) };
+    let bench = Bench::with(vec![entry], |setup| {
+        setup.document = Document::new(Form::Hl7, "no message");
+        setup.models = Some(Arc::new(Clumsy));
+    });
+    let none = "Message must start with MSH segment (-32603)";
+    let want = [
+        &format!("! the message has no json view: {none}"),
+        &format!("! the message has no toml view: {none}"),
+        "! Internal error: the handler panicked (-32603)",
+        "= {\"hasFile\": false, \"message\": \"no message\"}",
+    ];
+    assert_eq!(answers(&bench).await, want);
+    bench.stop().await;
+}
+
+/// Asks before it has answered `initialize`, with the id that the host's request has, and again
+/// after it was told to end.
+const IMPATIENT: &str = r#"
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+def ask(when):
+    hermes.log(f"{when}: " + json.dumps(hermes.request("editor/getMessage", format="hl7"), sort_keys=True))
+asked = hermes.receive()
+ask(f"early {asked['id']}")
+answer = {"name": "Impatient", "version": "1"}
+hermes.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+hermes.on("shutdown")(lambda params: ask("late"))
+while True:
+    hermes.serve(hermes.receive())
+"#;
+
+#[tokio::test]
+async fn requests_are_served_from_the_first_moment_to_the_last() {
+    let bench = Bench::with(vec![script(IMPATIENT, "")], |setup| {
+        setup.document = Document::new(Form::Hl7, "MSH|^~\\&").in_file("/x/y.hl7");
+    });
+    bench.settled().await;
+    let answer = r#"{"filePath": "/x/y.hl7", "hasFile": true, "message": "MSH|^~\\&"}"#;
+    bench.until_logged(0, &format!("early 1: {answer}")).await;
+    assert_eq!(bench.state(0), State::Running);
+    bench.host().disable(&bench.id(0)).await.unwrap();
+    bench.until("its end", |bench| bench.state(0) == State::Stopped).await;
+    assert!(bench.log(0).contains(&format!("late: {answer}")), "{}", bench.log(0));
+    bench.stop().await;
+}
+
+/// Asks a hundred times before it reads an answer.
+const EAGER: &str = r#"
+import sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+def ask(params):
+    for id in range(100):
+        params = {"message": "m"}
+        hermes.send({"jsonrpc": "2.0", "id": f"q{id}", "method": "ui/showMessage", "params": params})
+    refused = [hermes.receive()["error"]["code"] for _ in range(36)]
+    hermes.log(f"refused: {len(refused)} {set(refused)}")
+    answered = {hermes.receive()["id"] for _ in range(64)}
+    hermes.log(f"answered: {len(answered)}")
+hermes.on("command/execute")(ask)
+hermes.run("Eager", commands=["ask"])
+"#;
+
+#[tokio::test]
+async fn more_than_the_host_can_hold_is_refused() {
+    let bench = Bench::new(vec![script(EAGER, "")]);
+    bench.settled().await;
+    let busy = bench.person.busy.write().await;
+    bench.host().command("ask").unwrap();
+    bench.until_logged(0, "refused: 36 {-32000}").await;
+    drop(busy);
+    bench.until_logged(0, "answered: 64").await;
+    bench.stop().await;
+}
+
+/// Wants to hear of changes, with all of the message.
+const CURIOUS: &str = r#"
+import sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+options = {"includeContent": True, "format": "json"}
+hermes.run("Curious", events=[{"name": "message/changed", "options": options}])
+"#;
+
+#[tokio::test]
+async fn who_may_not_read_hears_of_a_change_without_the_message() {
+    let curious = script(CURIOUS, "");
+    let blind = Entry { grants: vec![Grant::Change], ..curious.clone() };
+    let bench = Bench::new(vec![curious, blind]);
+    bench.settled().await;
+    bench.host().edit("MSH|^~\\&");
+    let heard = |bench: &Bench| {
+        let traffic = bench.traffic.lock().unwrap();
+        let changed = traffic.iter().filter(|it| it.message["method"] == "message/changed");
+        let told = |it: &Line| (it.extension.clone(), it.message["params"].clone());
+        changed.map(told).collect::<Vec<_>>()
+    };
+    bench.until("both to hear", |bench| heard(bench).len() == 2).await;
+    for (extension, params) in heard(&bench) {
+        let may_read = extension == bench.id(0);
+        assert_eq!(params.get("message").is_some(), may_read, "{params}");
+        assert_eq!((params.get("format").is_some(), &params["hasFile"]), (may_read, &json!(false)));
+    }
     bench.stop().await;
 }
 
