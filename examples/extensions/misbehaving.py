@@ -143,6 +143,7 @@ COMMANDS = {
     "leave-daemon": leave_daemon,
     "close-output": close_output,
     "answers-and-lingers": lambda params: None,
+    "spins-at-the-end": lambda params: None,
     "never-ends": lambda params: None,
     "asks-while-ending": lambda params: None,
 }
@@ -178,6 +179,10 @@ def shutdown(params):
         hermes.send({"jsonrpc": "2.0", "id": 2, "result": {}})
         child()
         forever()
+    if KIND == "spins-at-the-end":
+        # Reads on without an answer; its input is closed, and it goes round and round.
+        hermes.log("[INFO] spinning")
+        hermes.receive()
     if KIND == "never-ends":
         import signal
 

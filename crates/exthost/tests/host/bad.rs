@@ -101,7 +101,7 @@ async fn the_output_is_closed() {
 
 #[tokio::test]
 async fn endings_that_take_force() {
-    let kinds = ["answers-and-lingers", "never-ends", "asks-while-ending"];
+    let kinds = ["answers-and-lingers", "never-ends", "asks-while-ending", "spins-at-the-end"];
     let bench = Bench::new(kinds.map(|kind| example(&["misbehaving.py", kind])).to_vec());
     bench.settled().await;
     assert!((0..kinds.len()).all(|at| bench.state(at) == State::Running));
@@ -111,6 +111,7 @@ async fn endings_that_take_force() {
     let is_over = |bench: &Bench| (0..kinds.len()).all(|at| bench.state(at) == State::Stopped);
     bench.until("their ends", is_over).await;
     assert!(bench.log(2).contains("while ending: -32008"), "{}", bench.log(2));
+    assert!(bench.log(3).contains("spinning"), "{}", bench.log(3));
     bench.stop().await;
 }
 
