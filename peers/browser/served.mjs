@@ -1,6 +1,6 @@
 // The page of extensions under `althing serve`: node served.mjs PACKAGES ADDRESS. No message is there at first.
 import { check, text, watched, withBrowser } from "./browser.mjs";
-import { asked, click, logged, press, until } from "./studio.mjs";
+import { answered, asked, click, logged, press, until } from "./studio.mjs";
 
 const [address] = process.argv.slice(3);
 
@@ -16,6 +16,35 @@ await withBrowser(async (browser) => {
   await page.waitForFunction(() => document.getElementById("connection").textContent === "live");
   await page.waitForSelector("[data-command='editor/fill']");
   check(await text(page, "#file") === "No file", "there is a file");
+
+  // Files are picked where its section says, and nowhere else; a question goes with its extension.
+  await press(page, "dialogues/all");
+  await asked(page, "Are you sure?");
+  await click(page, "#dialogue", "Yes");
+  await asked(page, "· one.hl7");
+  check(!(await text(page, "#dialogue")).includes("the folder above"), "there is a way out of the folder");
+  const refused = await page.evaluate(async () => {
+    const state = await (await fetch("/ui/extensions/state")).json();
+    const [question, revision] = [state.questions[0].id, state.revision];
+    const take = async (deed) => (await fetch("/ui/extensions/do",
+      { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(deed) })).status;
+    const answer = (answer, to = question) => take({ do: "answer", question: to, answer });
+    const above = document.querySelector("#dialogue div .who").textContent.replace(/\/sub$/, "");
+    const folder = await fetch(`/ui/extensions/folder?question=${question}&path=${encodeURIComponent(above)}`);
+    const said = {
+      above: folder.status, file: await answer(["/etc/passwd"]), folder: await answer([`${above}/sub`]),
+      kind: await answer(7), none: await answer([]), other: await answer(null, question + 1),
+      window: await take({ do: "window_closed", window: "main" }),
+      command: await take({ do: "command", command: "no/such" }),
+      old: await take({ do: "edit", text: "x", revision: revision + 1 }),
+    };
+    await take({ do: "stop", extension: state.extensions[1].id });
+    return JSON.stringify(said);
+  });
+  check(refused === '{"above":403,"file":403,"folder":400,"kind":400,"none":400,"other":404,"window":404,'
+    + '"command":404,"old":409}', refused);
+  await answered(page);
+  await page.waitForFunction(() => document.querySelectorAll(".card .state")[1].textContent === "stopped");
 
   // Without a message an extension is refused; with one it changes it.
   await press(page, "editor/fill");

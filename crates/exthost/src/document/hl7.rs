@@ -61,8 +61,12 @@ impl Separators {
     }
 
     fn with(field: char, encoding: &str) -> Separators {
-        // What may stand in an escape sequence cannot separate.
-        let mut chars = encoding.chars().map(|c| Some(c).filter(|c| !c.is_alphanumeric()));
+        // What may stand in an escape sequence cannot separate, and what separates already separates
+        // nothing else: a path would lead to another place than it names.
+        let mut chars = encoding.char_indices().map(|(at, c)| {
+            let is_taken = encoding[..at].contains(c);
+            Some(c).filter(|c| !c.is_alphanumeric() && !is_taken)
+        });
         let mut next = || chars.next().flatten();
         let [component, repetition, escape] = [next(), next(), next()];
         let [subcomponent, truncation] = [next(), next()];

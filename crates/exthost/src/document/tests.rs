@@ -28,6 +28,7 @@ pub(super) const MESSAGES: &[&str] = &[
     "MSH|^~\\&|\u{7f}\u{85}\u{2028}|\"\"|'|\\E\\|\\|a\tb| x \r\rPID| \r",
     "MSH|^~\\&|1|2|3|4|5|6|7|8|9|10|11\rOBX|a^b^c^d^e^f^g^h^i^j^k|&&c\r",
     "MSH|^~\\&|A\rMSH|^~\\&|B\r|x\r",
+    "MSH|^~\\^1|A^&\rPID|a^b&c~d\r",
 ];
 
 pub(super) fn patch(path: &str) -> Patch {

@@ -78,6 +78,10 @@ async fn events_have_what_was_asked_for() {
             params.into_iter().any(|params| *params == want)
         })
         .await;
+    // What was not told of before another message is there is not said of that one.
+    bench.host().edit(MESSAGE);
+    bench.host().open(Document::new(Form::Hl7, "MSH|^~\\&\r"));
+    bench.host().quiet(std::time::Duration::from_millis(600)).await;
     let traffic = bench.stop().await;
     let changed = traffic.iter().filter(|line| line.message["method"] == "message/changed");
     assert_eq!(changed.count(), 2, "a burst is one change, and a new message none");
@@ -126,10 +130,18 @@ async fn a_command_waits_for_the_open_dialogue() {
         bench.host().command("echo/show").unwrap();
     }
     bench.until_logged(0, "1: MSH").await;
-    // Another extension goes on meanwhile.
-    bench.host().command("editor/fill").unwrap();
+    // Another extension goes on meanwhile: for longer than two commands in a row are apart.
+    for _ in 0..5 {
+        bench.host().command("editor/fill").unwrap();
+    }
+    let sent = |bench: &Bench, at: usize| {
+        let traffic = bench.traffic.lock().unwrap();
+        let own = traffic.iter().filter(|line| line.extension == bench.id(at));
+        own.filter(|line| line.message["method"] == "command/execute").count()
+    };
+    bench.until("the other's commands", |bench| sent(bench, 1) == 5).await;
     bench.until_text("NK1||DOE").await;
-    assert_eq!(bench.person.asked.lock().unwrap().len(), 1);
+    assert_eq!((sent(&bench, 0), bench.person.asked.lock().unwrap().len()), (1, 1));
     drop(busy);
     bench.until_logged(0, "3: MSH").await;
     let asked = bench.person.asked.lock().unwrap().len();

@@ -83,6 +83,7 @@ async fn without_a_message_or_a_person() {
         "! nobody is there to show it to (-32008)",
     ];
     assert_eq!(answers(&bench).await, want);
+    assert!(bench.host().windows().is_empty());
     bench.stop().await;
 }
 

@@ -5,6 +5,8 @@ use crate::harness::Home;
 use althing_testkit::{Options, Upstream};
 
 const ASKS: &str = r#"
+import os
+
 import hermes
 
 @hermes.on("command/execute")
@@ -13,6 +15,7 @@ def command(params):
         models = hermes.request("ai/models")["models"]
         answer = hermes.request("ai/complete", model="openai:fake-large", prompt="Name it")
         note = f"{answer['text']} of {answer['model']}, {len(models) > 0}"
+        note += f", its key: {os.environ.get('OPENAI_API_KEY')}"
     except hermes.Refused as refused:
         note = f"refused {refused.code}"
     patches = [{"path": "NTE", "create": True}, {"path": "NTE.3", "value": note}]
@@ -30,7 +33,11 @@ fn an_extension_asks_the_models_where_it_may() {
     std::fs::write(home.path().join("asks.py"), ASKS).unwrap();
     let folder = format!("PYTHONPATH={}", example("").display());
     for (name, grants, noted) in [
-        ("may", "read,change,models", "NTE|||A fine name of openai:fake-large, True"),
+        (
+            "may",
+            "read,change,models",
+            "NTE|||A fine name of openai:fake-large, True, its key: None",
+        ),
         ("not", "read,change", "NTE|||refused -32000"),
     ] {
         let add = ["extensions", "add", name, "--env", &folder, "--grant", grants, "--"];

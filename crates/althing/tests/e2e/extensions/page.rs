@@ -79,9 +79,18 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
 #[test]
 fn the_page_under_serve_in_a_real_browser() {
     let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
-    let file = example("editor.py");
-    let add = ["extensions", "add", "editor", "--", &python, &file.to_string_lossy()];
-    home.run(&add).ends(0);
+    for name in ["editor", "dialogues"] {
+        let file = example(&format!("{name}.py"));
+        let add = ["extensions", "add", name, "--", &python, &file.to_string_lossy()];
+        home.run(&add).ends(0);
+    }
+    // In the section of the second.
+    let sub = home.path().join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    std::fs::write(sub.join("one.hl7"), "x").unwrap();
+    let config = home.path().join(".config/althing/config.toml");
+    let sections = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(config, format!("{sections}folders = ['{}']\n", sub.display())).unwrap();
     let served = Served::start(&home);
     let browsed =
         browse(&home, "served.mjs", &[&format!("{}/ui/?token={}", served.url, served.token)]);

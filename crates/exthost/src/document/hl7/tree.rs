@@ -2,6 +2,7 @@
 //! `{"segments":[{"segment":"PID","fields":{"3":{"1":"123"}}}]}`. What is empty is left out, except
 //! for repetitions, whose place counts.
 
+use super::super::INDEX_MAX;
 use super::{HEADERS, Separators, lines, pieces};
 use serde_json::{Map, Value, json};
 
@@ -9,8 +10,29 @@ use serde_json::{Map, Value, json};
 pub(in super::super) fn tree(text: &str) -> Result<Value, String> {
     super::check(text)?;
     let separators = Separators::of(text);
+    if lines(text).any(|line| is_too_wide(&text[line.content], separators)) {
+        // Their numbers could not come back.
+        return Err(format!("a part of it has over {INDEX_MAX} parts"));
+    }
     let segments = lines(text).map(|line| segment(&text[line.content], separators));
     Ok(json!({ "segments": segments.collect::<Vec<_>>() }))
+}
+
+/// Whether a part of a line has a number that no path and no view may have.
+fn is_too_wide(line: &str, separators: Separators) -> bool {
+    // Nearly all lines are too short for so many.
+    if line.len() < INDEX_MAX {
+        return false;
+    }
+    let is_wide = |raw, separator| parts(raw, separator).nth(INDEX_MAX).is_some();
+    let fields = || parts(line, Some(separators.field));
+    let mut repetitions = fields().flat_map(|field| parts(field, separators.repetition));
+    fields().nth(INDEX_MAX + 1).is_some()
+        || repetitions.any(|raw| {
+            let mut components = parts(raw, separators.component);
+            is_wide(raw, separators.component)
+                || components.any(|raw| is_wide(raw, separators.subcomponent))
+        })
 }
 
 /// One line.

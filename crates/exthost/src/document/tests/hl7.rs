@@ -156,6 +156,11 @@ fn wrong_paths_are_errors() {
     }
     let bare = patched(Form::Hl7, "MSH|^\rPID|1\r", &set("PID.1[2]", "x"));
     assert_eq!(bare, Err((PATH_NOT_FOUND, "the message has no separator of repetitions".into())));
+    // One character cannot separate two kinds of parts: the second has none.
+    let twice = "MSH|^~\\^|A\rPID|a^b\r";
+    let bare = patched(Form::Hl7, twice, &set("PID.1.2.2", "x"));
+    assert_eq!(bare, Err((PATH_NOT_FOUND, "the message has no separator of subcomponents".into())));
+    check(&set("PID.1.2", "x"), twice, "a^b", "a^x");
 }
 
 #[test]

@@ -165,7 +165,10 @@ mod hl7 {
                 }
                 _ => ('|', vec!['^', '~', '\\', '&']),
             };
-            let at = |at: usize| encoding.get(at).copied().filter(|c| !c.is_alphanumeric());
+            let at = |at: usize| {
+                let is_first = |c: &char| !encoding[..at].contains(c);
+                encoding.get(at).copied().filter(|c| !c.is_alphanumeric()).filter(is_first)
+            };
             Separators {
                 field,
                 component: at(0),

@@ -235,3 +235,16 @@ fn what_is_no_message_is_refused() {
     assert_eq!(garbage.view(Format::Hl7), Ok("garbage".into()));
     assert_eq!(garbage.view(Format::Json).unwrap_err().code, code::INTERNAL);
 }
+
+/// As many parts as can be named come back; with more there is only the text.
+#[test]
+fn a_part_without_a_number_has_no_view() {
+    for separator in ["|", "^", "&"] {
+        let text = |count: usize| format!("MSH|^~\\&\rPID|{}x\r", separator.repeat(count));
+        let most = INDEX_MAX - 1;
+        check_identity(&text(most));
+        let wide = Document::new(Form::Hl7, text(most + 1));
+        assert_eq!(wide.view(Format::Json).unwrap_err().code, code::INTERNAL, "{separator}");
+        assert_eq!(wide.view(Format::Hl7).as_deref(), Ok(wide.text()));
+    }
+}
