@@ -4,6 +4,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::ErrorKind;
 
 /// How often strays are looked for: one may start another while it is being ended.
 const ROUNDS_MAX: usize = 5;
@@ -36,7 +37,7 @@ pub fn sweep(name: &str) {
         let owner = parts.next().and_then(|pid| pid.parse().ok());
         let since = parts.next().and_then(|began| began.parse().ok());
         let (Some(owner), Some(since)) = (owner, since) else { return false };
-        is_ours && began(owner) != Some(since)
+        is_ours && !may_live(owner, since)
     };
     for _ in 0..ROUNDS_MAX {
         if !end_those(name, is_orphan) {
@@ -48,7 +49,18 @@ pub fn sweep(name: &str) {
 /// When a process began, in ticks since the machine did; none where it is dead, or waits to be
 /// reaped.
 pub fn began(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    beginning(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Whether a process that began then is there. Only what is certainly gone is not.
+fn may_live(pid: u32, since: u64) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => beginning(&stat) == Some(since),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+fn beginning(stat: &str) -> Option<u64> {
     // The name of the program comes first and may hold anything.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     if matches!(fields.next(), Some("Z" | "X")) {
@@ -124,7 +136,13 @@ mod tests {
         let own = owned(2);
         let parts: Vec<&str> = own.split('-').collect();
         let [namespace, pid, began, unique] = parts[..] else { panic!("{own}") };
-        let orphan = sleeper(name, &format!("{namespace}-{pid}-1{began}-{unique}"));
+        let mut gone = Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        let orphans = [
+            format!("{namespace}-{pid}-1{began}-{unique}"),
+            format!("{namespace}-{}-{began}-{unique}", gone.id()),
+        ];
+        let orphans = orphans.map(|value| sleeper(name, &value));
         let others = [
             own.clone(),
             format!("1{namespace}-{pid}-1{began}-{unique}"),
@@ -133,7 +151,7 @@ mod tests {
         ];
         let others = others.map(|value| sleeper(name, &value));
         sweep(name);
-        check_ended(orphan);
+        orphans.into_iter().for_each(check_ended);
         others.into_iter().for_each(check_lives);
     }
 }
