@@ -19,7 +19,7 @@ use althing_assembly::event::{Opening, Quoted, SeatInfo};
 use althing_assembly::past::Past;
 use althing_stdx::{Fault, Result};
 pub use folder::folder_of;
-pub(crate) use folder::keep;
+pub(crate) use folder::{BATCH, keep};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

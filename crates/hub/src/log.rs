@@ -95,12 +95,17 @@ impl RunLog {
         let is_due = |head: &Head| seq < head.events || head.is_over;
         // Cannot fail: the sender lives in `self`.
         let _ = self.head.subscribe().wait_for(is_due).await;
-        self.events().all.iter().skip(seq as usize).take(BATCH_EVENTS_MAX).cloned().collect()
+        self.some(seq, BATCH_EVENTS_MAX)
     }
 
     /// Everything that has happened so far.
     pub fn so_far(&self) -> Vec<Event> {
         self.events().all.clone()
+    }
+
+    /// At most `most` of the events so far, from `seq` on.
+    pub(crate) fn some(&self, seq: u64, most: usize) -> Vec<Event> {
+        self.events().all.iter().skip(seq as usize).take(most).cloned().collect()
     }
 
     /// Whether nothing more will come.

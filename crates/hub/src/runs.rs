@@ -2,7 +2,7 @@
 
 use crate::book::Library;
 use crate::config::{Choice, Synthesizer};
-use crate::council;
+use crate::council::{self, BATCH};
 use crate::lineup::{Lineup, Sitting};
 use crate::log::{RunLog, now_ms};
 use crate::service::chat::Counted;
@@ -173,7 +173,9 @@ impl Runs {
         if opening.council.is_some() {
             // Killed between its last event and its folder, a council still leaves one.
             let folder = council::folder_of(&self.library.book().config.data_dir, &id);
-            council::keep(folder, events.clone()).await?;
+            let stored = events.clone();
+            let some = move |seq| stored.iter().skip(seq as usize).take(BATCH).cloned().collect();
+            council::keep(folder, some).await?;
         }
         check_resumable(&id, &events)?;
         opening.max_cost_usd =
@@ -226,7 +228,8 @@ impl Runs {
             };
             let mut ending = run::hold(&floor, stop).await;
             if let Some(folder) = folder {
-                let kept = council::keep(folder, closing.so_far()).await;
+                let log = closing.clone();
+                let kept = council::keep(folder, move |seq| log.some(seq, BATCH)).await;
                 ending = kept.and(ending);
             }
             closing.close();

@@ -3,11 +3,15 @@
 //! `/proc`). Elsewhere the group is all that is known.
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 
 /// How often strays are looked for: one may start another while it is being ended.
 const ROUNDS_MAX: usize = 5;
+/// Most environments are smaller; a larger one is read in several pieces, and more than the limit
+/// is no more than the system lets a program have.
+const ENVIRONMENT_BYTES: usize = 16 << 10;
+const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
 
 /// Ends every process that was started with this variable, wherever it went. It does not wait for
 /// their ends, and needs no runtime.
@@ -81,9 +85,13 @@ fn end_those(name: &str, is_so: impl Fn(&[u8]) -> bool) -> bool {
     let Ok(all) = fs::read_dir("/proc") else { return false };
     let ids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut has_any = false;
+    // One buffer, and a large one: the system builds an environment anew for every read.
+    let mut variables = Vec::with_capacity(ENVIRONMENT_BYTES);
     for id in ids {
+        variables.clear();
         // One of somebody else cannot be read, and a dead one has none.
-        let variables = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        let file = File::open(format!("/proc/{id}/environ"));
+        let _ = file.and_then(|file| file.take(ENVIRONMENT_BYTES_MAX).read_to_end(&mut variables));
         let values = variables
             .split(|byte| *byte == 0)
             .filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));

@@ -3,13 +3,13 @@
 
 mod judging;
 
-use super::anonymise::Veil;
+use super::anonymise::{self, Veil};
 use super::attempt::{Asked, Asker, Read};
 use super::extract::{extract, is_refusal};
 use super::markdown::{Place, markdown};
 use super::merge::{self, Warning};
 use super::plan::{self, Body, Final, Plan, Validation};
-use super::schema::Form;
+use super::schema::{self, Form};
 use super::task::{self, Task};
 use super::{PLANNER, Terms, prompt};
 use crate::event::{Judgement, Labelled, Scored, Sealed, Settled, What};
@@ -282,10 +282,15 @@ impl Council<'_> {
     }
 }
 
-/// While the planners think, what sealing needs is made ready.
+/// While the planners think, what comes after them is made ready; on a thread, since their prompts
+/// are still on the way to them.
 async fn prepare() {
-    tokio::task::yield_now().await;
-    super::anonymise::prepare();
+    let ready = || {
+        schema::prepare();
+        anonymise::prepare();
+    };
+    // Where it broke, it is made when it is needed, and breaks there.
+    let _ = tokio::task::spawn_blocking(ready).await;
 }
 
 fn place(scored: &Scored, judgement: &Judgement) -> Place {

@@ -63,27 +63,48 @@ impl Form {
 
     /// What is wrong with `value`; nothing where it fits. At most [`PROBLEMS_MAX`].
     pub fn problems(self, value: &Value) -> Vec<Problem> {
-        let errors = validators()[self as usize].iter_errors(value).take(PROBLEMS_MAX);
+        let errors = self.validator().iter_errors(value).take(PROBLEMS_MAX);
         errors.map(|e| Problem::new(path(e.instance_path().as_str()), e.to_string())).collect()
+    }
+
+    /// The forms it refers to, at any depth.
+    fn parts(self) -> &'static [Form] {
+        match self {
+            Form::TaskSpec | Form::CouncilPlan => &[],
+            Form::JudgeInput => &[Form::TaskSpec, Form::CouncilPlan],
+            Form::JudgeOutput => &[Form::CouncilPlan],
+            Form::FinalPlan => &[Form::JudgeOutput, Form::CouncilPlan],
+        }
+    }
+
+    /// Built when it is first needed: a task is checked before anybody can begin, and waits for
+    /// its own form only.
+    fn validator(self) -> &'static Validator {
+        static VALIDATORS: [OnceLock<Validator>; FILES.len()] =
+            [const { OnceLock::new() }; FILES.len()];
+        VALIDATORS[self as usize].get_or_init(|| build(self))
     }
 }
 
-fn validators() -> &'static [Validator] {
-    static VALIDATORS: OnceLock<Vec<Validator>> = OnceLock::new();
-    VALIDATORS.get_or_init(|| {
-        let schemas: Vec<Value> = FILES
-            .iter()
-            .map(|(_, text)| serde_json::from_str(text).expect("the test parses every file"))
-            .collect();
-        let mut registry = Registry::new();
-        for ((name, _), schema) in FILES.iter().zip(&schemas) {
-            let id = format!("urn:althing:council:{name}");
-            registry = registry.add(id, schema.clone()).expect("the test builds the registry");
-        }
-        let registry = registry.prepare().expect("the test builds the registry");
-        let build = |schema| jsonschema::options().with_registry(&registry).build(schema);
-        schemas.iter().map(|schema| build(schema).expect("the test builds them all")).collect()
-    })
+/// Makes ready what checks plans and verdicts, which takes a moment that nobody should wait for.
+pub(super) fn prepare() {
+    for form in [Form::CouncilPlan, Form::JudgeInput, Form::JudgeOutput, Form::FinalPlan] {
+        form.validator();
+    }
+}
+
+/// The check of one form.
+fn build(form: Form) -> Validator {
+    let parsed = |text| -> Value { serde_json::from_str(text).expect("the test parses each") };
+    let mut registry = Registry::new();
+    for part in form.parts() {
+        let id = format!("urn:althing:council:{}", part.name());
+        let added = registry.add(id, parsed(part.text()));
+        registry = added.expect("the test builds the registry");
+    }
+    let registry = registry.prepare().expect("the test builds the registry");
+    let built = jsonschema::options().with_registry(&registry).build(&parsed(form.text()));
+    built.expect("the test builds them all")
 }
 
 /// `/phases/0/name` as `$.phases[0].name`.

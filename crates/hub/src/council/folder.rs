@@ -6,13 +6,15 @@ use althing_assembly::event::{Event, Outcome, Turn, What};
 use althing_stdx::redact::redact;
 use althing_stdx::{Fault, Result};
 use serde_json::{Value, json};
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where the folders of councils lie, below the data folder.
 const FOLDERS: &str = "councils";
+/// Events of the log that are taken at once; each may hold a whole answer.
+pub(crate) const BATCH: usize = 16;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Characters of an agent's name in a file's name.
@@ -24,55 +26,64 @@ pub fn folder_of(data: &Path, run: &str) -> PathBuf {
     data.join(FOLDERS).join(run.chars().map(safe).collect::<String>())
 }
 
-/// Writes the folder of the run with these events. Beside the final files it has every raw answer,
-/// the task, the map of labels and the log itself.
-pub(crate) async fn keep(folder: PathBuf, events: Vec<Event>) -> Result<()> {
+/// Writes the folder of a run. Beside the final files it has every raw answer, the task, the map of
+/// labels and the log itself. `events` gives some of the log's events from a number on, in their
+/// order, and none behind the last: a long log is never held twice.
+pub(crate) async fn keep(
+    folder: PathBuf,
+    events: impl Fn(u64) -> Vec<Event> + Send + 'static,
+) -> Result<()> {
     let write = move || {
         let fail = |e: io::Error| Fault::internal(format!("{}: {e}", folder.display()));
-        write(&folder, &events).map_err(fail)
+        write(&folder, events).map_err(fail)
     };
     tokio::task::spawn_blocking(write).await.map_err(Fault::internal)?
 }
 
-fn write(folder: &Path, events: &[Event]) -> io::Result<()> {
+fn write(folder: &Path, events: impl Fn(u64) -> Vec<Event>) -> io::Result<()> {
     let attempts = folder.join("attempts");
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&attempts)?;
-    for (name, text) in files(events) {
-        put(&folder.join(name), &redact(&text))?;
-    }
-    Ok(())
-}
-
-/// Names below the folder, and texts.
-fn files(events: &[Event]) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for event in events {
-        match &event.what {
-            What::RunStarted(it) => {
-                let task = it.council.as_ref().map(|terms| &terms.task);
-                files.extend(task.map(|task| ("task.json".to_string(), pretty(task))));
+    let mut log = Part::new(&folder.join("events.jsonl"))?;
+    let mut seq = 0;
+    loop {
+        let batch = events(seq);
+        let Some(last) = batch.last() else { break };
+        seq = last.seq + 1;
+        for event in &batch {
+            for (name, text) in files(event) {
+                put(&folder.join(name), &text)?;
             }
-            What::TurnEnded { by, outcome } => files.push((attempt_name(by), said(outcome))),
-            What::LabelsSealed(sealed) => {
-                let map = json!({
-                    "seed": sealed.seed, "labels": sealed.labels, "redactions": sealed.redactions
-                });
-                files.push(("labels.json".into(), pretty(&map)));
-            }
-            What::PlansJudged(judged) => {
-                let judged = serde_json::to_value(judged).unwrap_or_default();
-                files.push(("judgement.json".into(), pretty(&judged)));
-            }
-            What::PlanSettled(settled) => {
-                files.push(("final-plan.json".into(), pretty(&settled.plan)));
-                files.push(("final-plan.md".into(), settled.markdown.clone()));
-            }
-            _ => {}
+            log.write(&serde_json::to_string(event)?)?;
+            log.write("\n")?;
         }
     }
-    let lines = events.iter().filter_map(|event| serde_json::to_string(event).ok());
-    files.push(("events.jsonl".into(), lines.map(|line| line + "\n").collect()));
-    files
+    log.done()
+}
+
+/// Names below the folder, and texts, of what an event tells.
+fn files(event: &Event) -> Vec<(String, String)> {
+    match &event.what {
+        What::RunStarted(it) => {
+            let task = it.council.as_ref().map(|terms| &terms.task);
+            task.map(|task| ("task.json".to_string(), pretty(task))).into_iter().collect()
+        }
+        What::TurnEnded { by, outcome } => vec![(attempt_name(by), said(outcome))],
+        What::LabelsSealed(sealed) => {
+            let map = json!({
+                "seed": sealed.seed, "labels": sealed.labels, "redactions": sealed.redactions
+            });
+            vec![("labels.json".into(), pretty(&map))]
+        }
+        What::PlansJudged(judged) => {
+            let judged = serde_json::to_value(judged).unwrap_or_default();
+            vec![("judgement.json".into(), pretty(&judged))]
+        }
+        What::PlanSettled(settled) => vec![
+            ("final-plan.json".into(), pretty(&settled.plan)),
+            ("final-plan.md".into(), settled.markdown.clone()),
+        ],
+        _ => vec![],
+    }
 }
 
 /// `attempts/planner-1-ada-1.txt`.
@@ -118,17 +129,46 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// Writes beside the target and moves it there, so that no half file is ever seen.
 fn put(path: &Path, text: &str) -> io::Result<()> {
-    let mut part = path.as_os_str().to_os_string();
-    // Nobody else's: another process may be writing the same folder.
-    part.push(format!(".{:08x}.part", fastrand::u32(..)));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&part)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    written.and_then(|()| fs::rename(&part, path)).inspect_err(|_| {
-        // Best effort: the error that matters is the one given back.
-        let _ = fs::remove_file(&part);
-    })
+    let mut part = Part::new(path)?;
+    part.write(text)?;
+    part.done()
+}
+
+/// A file that is written beside its place and moved there, so that no half one is ever seen. It is
+/// not forced to the disk: the log is what has to last, and `resume` writes the folder again.
+struct Part {
+    path: PathBuf,
+    part: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Part {
+    fn new(path: &Path) -> io::Result<Part> {
+        let mut part = path.as_os_str().to_os_string();
+        // Nobody else's: another process may be writing the same folder.
+        part.push(format!(".{:08x}.part", fastrand::u32(..)));
+        let part = PathBuf::from(part);
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&part)?;
+        Ok(Part { path: path.to_path_buf(), part, file: BufWriter::new(file) })
+    }
+
+    /// Writes a piece of text that ends where no key could go on.
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(redact(text).as_bytes())
+    }
+
+    fn done(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        fs::rename(&self.part, &self.path)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Where it was moved there is none any more.
+        let _ = fs::remove_file(&self.part);
+    }
 }
 
 #[cfg(test)]
