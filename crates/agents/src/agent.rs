@@ -54,10 +54,25 @@ pub struct Limits {
     pub total: Duration,
 }
 
+/// What pays for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// Whatever it finds.
+    #[default]
+    Any,
+    /// Its own login: keys of the environment are kept from it.
+    Login,
+    /// A key of the environment; without one it is not started.
+    Key,
+}
+
 /// What an agent is called with.
 #[derive(Clone)]
 pub struct Options {
     pub model: Option<String>,
+    /// Models that are asked in turn where the one before gave nothing.
+    pub fallbacks: Vec<String>,
+    pub auth: Auth,
     /// How hard to think, where the request does not say.
     pub effort: Option<String>,
     /// Its program, where that is not the command of its name on the path.

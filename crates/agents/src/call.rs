@@ -1,15 +1,17 @@
 //! One question to an agent, from the wait for a place to the last word.
 
-use crate::agent::{Adapter, Agent};
+use crate::agent::{Adapter, Agent, Options};
+use crate::failure;
 use crate::invocation::Invocation;
 use crate::process::{Ended, Event, Running, Workspace};
 use crate::reader::Said;
 use crate::timer::Limit;
-use althing_chat::{Ask, Delta, Speaking};
+use althing_chat::{Ask, Delta, Retry, Speaking};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::stream::{StreamExt, unfold};
 use std::collections::VecDeque;
 use std::mem;
+use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Agents at once in this process; more wait for a place.
@@ -23,6 +25,8 @@ pub(crate) struct Call {
     phase: Phase,
     place: Option<SemaphorePermit<'static>>,
     said: Said,
+    /// Models that gave nothing.
+    failed: usize,
     ready: VecDeque<Result<Delta>>,
 }
 
@@ -36,9 +40,8 @@ enum Phase {
 
 impl Call {
     pub(crate) fn new(agent: Agent, ask: Ask) -> Call {
-        // With nothing to use, an agent says nothing but its answer.
-        let said = Said::new(agent.adapter.format(), agent.options.repo.is_none());
-        Call { agent, ask, phase: Phase::Arriving, place: None, said, ready: VecDeque::new() }
+        let (said, ready) = (said_by(&agent), VecDeque::new());
+        Call { agent, ask, phase: Phase::Arriving, place: None, said, failed: 0, ready }
     }
 
     pub(crate) fn speaking(self) -> Speaking {
@@ -158,9 +161,31 @@ impl Call {
         }
     }
 
-    /// The end of the call, with the name of a known agent in front and what to do about it. One of
-    /// the person's own goes by the name of its seat.
-    fn fail(&mut self, mut fault: Fault) -> Phase {
+    /// The end of the call, unless there is another model to be asked.
+    fn fail(&mut self, fault: Fault) -> Phase {
+        let next = self.agent.options.fallbacks.get(self.failed).cloned();
+        match next.filter(|_| self.said.is_silent() && failure::may_differ(fault.kind)) {
+            Some(model) => self.turn_to(model, &fault),
+            None => self.over(fault),
+        }
+    }
+
+    /// Asks `model` instead of the one that failed.
+    fn turn_to(&mut self, model: String, fault: &Fault) -> Phase {
+        self.failed += 1;
+        let message = format!("{}; {model} is asked instead", fault.message);
+        let attempt = u32::try_from(self.failed).unwrap_or(u32::MAX);
+        let retry = Retry { attempt, wait_ms: 0, kind: fault.kind, message };
+        self.ready.push_back(Ok(Delta::Retrying(retry)));
+        let options = Options { model: Some(model), ..(*self.agent.options).clone() };
+        self.agent.options = Arc::new(options);
+        self.said = said_by(&self.agent);
+        Phase::Starting
+    }
+
+    /// The end, with the name of a known agent in front and what to do about it. One of the person's
+    /// own goes by the name of its seat.
+    fn over(&mut self, mut fault: Fault) -> Phase {
         // Requests that were wrong before anything was started name their field.
         if let (Adapter::Known(row), true) =
             (&*self.agent.adapter, fault.kind != Kind::InvalidParams)
@@ -175,4 +200,9 @@ impl Call {
         self.ready.push_back(Err(fault));
         Phase::Over
     }
+}
+
+/// With nothing to use, an agent says nothing but its answer.
+fn said_by(agent: &Agent) -> Said {
+    Said::new(agent.adapter.format(), agent.options.repo.is_none())
 }

@@ -119,6 +119,31 @@ pub(crate) fn kind(words: &str, status: Option<u16>) -> Kind {
     told.or_else(|| Kind::of_status(status?)).unwrap_or(Kind::Upstream)
 }
 
+/// Whether another model of the same agent may answer where one failed so: it has the same login,
+/// the same network and the same time.
+pub(crate) fn may_differ(kind: Kind) -> bool {
+    match kind {
+        Kind::NoCredit
+        | Kind::UnknownModel
+        | Kind::RateLimited
+        | Kind::ContextTooLong
+        | Kind::Overloaded
+        | Kind::Refused
+        | Kind::Upstream => true,
+        Kind::InvalidParams
+        | Kind::UnknownMethod
+        | Kind::NotFound
+        | Kind::Busy
+        | Kind::TimedOut
+        | Kind::Cancelled
+        | Kind::BadKey
+        | Kind::Network
+        | Kind::TooFew
+        | Kind::CostLimit
+        | Kind::Internal => false,
+    }
+}
+
 /// A failure in the agent's own words; where it has none, ours.
 pub(crate) fn fault(words: &str, status: Option<u16>, ours: &str) -> Fault {
     let shown = shown(words);

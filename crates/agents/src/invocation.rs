@@ -1,6 +1,6 @@
 //! One call of an agent as a value: what is started, with which words and which environment.
 
-use crate::agent::{Adapter, Options};
+use crate::agent::{Adapter, Auth, Options};
 use crate::custom::{Custom, PromptMode};
 use crate::process::Workspace;
 use crate::prompt;
@@ -100,7 +100,7 @@ impl Invocation {
             Adapter::Custom(custom) => own(custom, options, prompt)?,
         };
         let program = options.program.clone().unwrap_or(program);
-        let environment = environment(adapter, options);
+        let environment = environment(adapter, options)?;
         Ok(Invocation { program, arguments, environment, input: input.into_bytes() })
     }
 
@@ -167,8 +167,8 @@ fn own(
     Ok((program, arguments, String::new()))
 }
 
-fn environment(adapter: &Adapter, options: &Options) -> BTreeMap<String, String> {
-    match adapter {
+fn environment(adapter: &Adapter, options: &Options) -> Result<BTreeMap<String, String>> {
+    Ok(match adapter {
         Adapter::Custom(custom) => {
             passed(options, custom.variables.iter().map(String::as_str), &[])
         }
@@ -178,9 +178,27 @@ fn environment(adapter: &Adapter, options: &Options) -> BTreeMap<String, String>
             if let Some(config) = &options.config {
                 environment.insert(row.config.into(), config.to_string_lossy().into_owned());
             }
+            authorise(row, options, &mut environment)?;
             environment
         }
+    })
+}
+
+/// Keeps the keys of the person from an agent that shall use its own login, and refuses one that
+/// shall use a key and has none. A variable that was named for it is its key.
+fn authorise(row: &Row, options: &Options, environment: &mut BTreeMap<String, String>) -> Result<()> {
+    let is_named = |name: &str| options.variables.iter().any(|listed| matches(listed, name));
+    let is_key = |name: &str| row.keys.contains(&name) || is_named(name);
+    match options.auth {
+        Auth::Any => {}
+        Auth::Login => environment.retain(|name, _| !row.keys.contains(&name.as_str())),
+        Auth::Key if environment.keys().any(|name| is_key(name)) => {}
+        Auth::Key => {
+            let keys = row.keys.join(", ");
+            return Err(Fault::new(Kind::BadKey, format!("a key is wanted: none of {keys} is set")));
+        }
     }
+    Ok(())
 }
 
 /// What of the person's environment is on the list, and what is set besides.

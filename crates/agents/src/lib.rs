@@ -15,7 +15,7 @@ mod reader;
 mod row;
 mod timer;
 
-pub use agent::{Adapter, Agent, Limits, Options};
+pub use agent::{Adapter, Agent, Auth, Limits, Options};
 pub use custom::{Custom, PromptMode};
 pub use invocation::{GUARD, guard};
 pub use probe::Installed;

@@ -156,6 +156,11 @@ impl Said {
         self.state == State::Failed
     }
 
+    /// Nothing of an answer was handed on.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.shown.is_empty()
+    }
+
     /// It only says that it tries again.
     pub(crate) fn is_retrying(&self) -> bool {
         self.retry.is_some()

@@ -27,6 +27,8 @@ pub struct Row {
     pub last: &'static [&'static str],
     /// Variables it gets beside the common ones; a `*` ends a prefix.
     pub variables: &'static [&'static str],
+    /// Those among them that hold a key which is paid for by use.
+    pub keys: &'static [&'static str],
     /// Variables that are set for every call.
     pub set: &'static [(&'static str, &'static str)],
     /// The variable that names the folder of its configuration.
@@ -99,6 +101,7 @@ const CLAUDE: Row = Row {
         "AWS_REGION",
         "AWS_BEARER_TOKEN_BEDROCK",
     ],
+    keys: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK"],
     set: &[("DISABLE_AUTOUPDATER", "1"), ("DISABLE_TELEMETRY", "1")],
     config: "CLAUDE_CONFIG_DIR",
     format: Format::Claude,
@@ -168,6 +171,7 @@ const CODEX: Row = Row {
         "CODEX_CA_CERTIFICATE",
         "AZURE_OPENAI_API_KEY",
     ],
+    keys: &["OPENAI_API_KEY", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY"],
     set: &[],
     config: "CODEX_HOME",
     format: Format::Codex,
@@ -216,6 +220,7 @@ const GEMINI: Row = Row {
     },
     last: &[],
     variables: &["GEMINI_*", "GOOGLE_*"],
+    keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     set: &[],
     config: "GEMINI_CLI_HOME",
     format: Format::Gemini,
@@ -264,6 +269,17 @@ const OPENCODE: Row = Row {
         "DEEPSEEK_API_KEY",
         "XAI_API_KEY",
     ],
+    keys: &[
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "OPENROUTER_API_KEY",
+        "GROQ_API_KEY",
+        "MISTRAL_API_KEY",
+        "DEEPSEEK_API_KEY",
+        "XAI_API_KEY",
+    ],
     set: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
     config: "XDG_CONFIG_HOME",
     format: Format::OpenCode,
@@ -286,6 +302,7 @@ mod tests {
             assert_eq!(row.id, format!("{}-cli", row.name));
             assert!(std::ptr::eq(find(row.name).unwrap(), row));
             assert!(std::ptr::eq(find(row.id).unwrap(), row));
+            assert!(!row.keys.is_empty(), "{}", row.name);
         }
         assert!(find("bash").is_none());
     }

@@ -56,6 +56,8 @@ pub(crate) fn open(means: &Means, config: &Config, seated: &Seated) -> Agent {
     let Seated { config: wanted, place } = seated.clone();
     let options = Options {
         model: wanted.model,
+        fallbacks: wanted.fallbacks,
+        auth: wanted.auth,
         effort: wanted.effort,
         program: wanted.program,
         arguments: wanted.arguments,

@@ -4,15 +4,18 @@
 mod agents;
 mod context;
 mod folder;
+mod ignored;
 mod programs;
 #[cfg(test)]
 mod tests;
 
 use crate::book::Library;
+use crate::config::Config;
 use crate::lineup::{self, Lineup, Sitting};
 use crate::log::{RunLog, now_ms};
 use crate::runs::{Run, Runs, seat_info};
 use crate::store::new_run_id;
+use althing_assembly::council::schema::Problem;
 use althing_assembly::council::task::{self, Task};
 use althing_assembly::council::{METHOD, PLANNERS_MAX, Terms};
 use althing_assembly::event::{Opening, Quoted, SeatInfo};
@@ -63,6 +66,14 @@ pub fn check(task: &Value) -> Result<Task> {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Fault::invalid(format!("task: {}", lines.join("\n  ")))
     })
+}
+
+/// Everything that is wrong with a task, and what of it does nothing.
+pub fn examine(task: &Value, config: &Config) -> (Vec<Problem>, Vec<String>) {
+    match task::read(task) {
+        Ok(task) => agents::examine(&task, config),
+        Err(problems) => (problems, vec![]),
+    }
 }
 
 impl Runs {

@@ -81,6 +81,13 @@ impl Sitting {
         }
     }
 
+    /// The same seat, where `other` answers what this one does not. Both are models.
+    pub(crate) fn or(mut self, other: Sitting) -> Sitting {
+        self.targets.extend(other.targets);
+        self.price = highest(self.price, other.price);
+        self
+    }
+
     /// Whether nothing of it leaves the person's own machines.
     pub fn is_local(&self) -> bool {
         !self.targets.is_empty() && self.targets.iter().all(|it| it.endpoint.provider.local)

@@ -19,6 +19,8 @@ fn options() -> Options {
     ];
     Options {
         model: None,
+        fallbacks: vec![],
+        auth: Auth::Any,
         effort: None,
         program: None,
         arguments: vec![],

@@ -1,6 +1,6 @@
 //! A home of its own for every test: whatever runs with it in its environment was started there.
 
-use althing_agents::{Adapter, Agent, Custom, Limits, Options};
+use althing_agents::{Adapter, Agent, Auth, Custom, Limits, Options};
 use althing_chat::{Answer, Ask, Model};
 use althing_stdx::Result;
 use std::collections::BTreeMap;
@@ -44,6 +44,8 @@ impl Home {
     pub fn options(&self, limits: Limits) -> Options {
         Options {
             model: None,
+            fallbacks: vec![],
+            auth: Auth::Any,
             effort: None,
             program: None,
             arguments: vec![],

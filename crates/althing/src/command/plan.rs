@@ -6,7 +6,6 @@ use crate::args;
 use crate::terminal::Screen;
 use crate::terminal::council::{Lines, Progress};
 use crate::watch::{self, View};
-use althing_assembly::council::task;
 use althing_assembly::event::{Ending, Event, What};
 use althing_hub::council::{self, Wanted};
 use althing_hub::lineup;
@@ -23,7 +22,7 @@ const TASK_BYTES_MAX: u64 = 1024 * 1024;
 pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     let task = read(&args).map_err(failed)?;
     if args.check {
-        return check(&task).map_err(failed);
+        return check(&task, &Desk::open()).map_err(failed);
     }
     council::check(&task).map_err(failed)?;
     let desk = Desk::open();
@@ -124,18 +123,18 @@ fn read_file(path: &Path) -> Result<Value> {
     serde_json::from_str(&text).map_err(|e| wrong(format!("no JSON: {e}")))
 }
 
-/// Names every error with its place.
-fn check(task: &Value) -> Result<()> {
-    match task::read(task) {
-        Ok(_) => print("The task is valid.\n"),
-        Err(problems) => {
-            let lines: String = problems.iter().map(|it| format!("{it}\n")).collect();
-            print(&althing_stdx::text::printable(&lines))?;
-            let count = problems.len();
-            let errors = if count == 1 { "error" } else { "errors" };
-            Err(Fault::invalid(format!("the task has {count} {errors}")))
-        }
+/// Names every error with its place, and what does nothing.
+fn check(task: &Value, desk: &Desk) -> Result<()> {
+    let (problems, ignored) = council::examine(task, &desk.config);
+    ignored.iter().for_each(|line| tell(desk.screen, line));
+    if problems.is_empty() {
+        return print("The task is valid.\n");
     }
+    let lines: String = problems.iter().map(|it| format!("{it}\n")).collect();
+    print(&althing_stdx::text::printable(&lines))?;
+    let count = problems.len();
+    let errors = if count == 1 { "error" } else { "errors" };
+    Err(Fault::invalid(format!("the task has {count} {errors}")))
 }
 
 fn wanted(args: args::Plan, task: Value, desk: &Desk) -> Wanted {

@@ -89,7 +89,7 @@ impl Council<'_> {
     /// What is to be known from the start.
     async fn notes(&self, warnings: &mut Vec<Warning>) -> Result<()> {
         /// Codes of notes, which come from outside as text.
-        const CODES: &[&str] = &["demo", "judge_wrote_a_plan", "files_left_out", "lineup"];
+        const CODES: &[&str] = &["demo", "judge_wrote_a_plan", "files_left_out", "field_ignored", "lineup"];
         for (code, message) in &self.terms.notes {
             let code = CODES.iter().find(|known| *known == code).copied().unwrap_or("note");
             self.warn(warnings, Warning::new(code, message.clone())).await?;
@@ -253,7 +253,9 @@ impl Council<'_> {
         let own = seats.flat_map(|seat| [seat.name.clone(), seat.model.id().to_string()]);
         let agents = &self.task.agents;
         let given = agents.planners.iter().chain(&agents.judge);
-        let given = given.flat_map(|it| [it.name.clone(), it.model.clone()]).flatten();
+        let given = given.flat_map(|it| {
+            [&it.name, &it.model].into_iter().flatten().chain(&it.fallback_models).cloned()
+        });
         own.chain(given).collect()
     }
 

@@ -4,7 +4,7 @@ use super::file::TomlFile;
 use super::settings::is_model_name;
 use super::source::{Warning, shown};
 use super::{Config, World};
-use althing_agents::{Adapter, Custom, Format, PromptMode, ROWS};
+use althing_agents::{Adapter, Auth, Custom, Format, PromptMode, ROWS};
 use althing_gateway::split_effort;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -34,6 +34,9 @@ pub struct AgentConfig {
     pub name: String,
     pub adapter: Adapter,
     pub model: Option<String>,
+    /// Models that are asked in turn where that one gives nothing.
+    pub fallbacks: Vec<String>,
+    pub auth: Auth,
     pub effort: Option<String>,
     /// Its program, where that is not on `PATH`.
     pub program: Option<String>,
@@ -51,6 +54,8 @@ impl AgentConfig {
             name: name.into(),
             adapter,
             model: None,
+            fallbacks: vec![],
+            auth: Auth::Any,
             effort: None,
             program: None,
             arguments: vec![],

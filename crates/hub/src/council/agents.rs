@@ -1,12 +1,14 @@
 //! Who plans and who judges: by name, by the task's own list, or chosen from what is found.
 
-use super::{Wanted, programs};
+use super::{Wanted, ignored, programs};
 use crate::book::{Book, Library};
 use crate::config::Config;
 use crate::discover::{self, Found};
 use crate::lineup::{self, Lineup, Sitting};
+use althing_agents::Adapter;
 use althing_assembly::council::PLANNERS_MAX;
-use althing_assembly::council::task::{Agent, Task};
+use althing_assembly::council::schema::Problem;
+use althing_assembly::council::task::{Agent, Agents, Task};
 use althing_assembly::event::SeatInfo;
 use althing_stdx::{Fault, Result};
 use std::time::Duration;
@@ -15,6 +17,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Seats where nobody says who: three planners and a judge.
 const SEATS: usize = 4;
+/// Models that may answer in an agent's place; more are refused.
+const FALLBACKS_MAX: usize = 8;
 /// Planners and, behind them, the judge.
 pub(super) struct Seating {
     pub lineup: Lineup,
@@ -26,8 +30,9 @@ pub(super) struct Seating {
 
 /// Somebody asked for.
 enum Called {
-    /// A model, and what to call it at the table.
-    Model { model: String, name: Option<String> },
+    /// A model, what to call it at the table, and who answers in its place, with the field that
+    /// names them.
+    Model { model: String, name: Option<String>, fallbacks: Vec<String>, field: String },
     /// A program of the task's own.
     Program(Box<Sitting>),
 }
@@ -36,7 +41,7 @@ pub(super) async fn seat(wanted: &Wanted, task: &Task, library: &Library) -> Res
     let book = library.book();
     let planners = planners(&wanted.planners, task, &book.config)?;
     let judge = judge(wanted.judge.as_deref(), task, &book.config)?;
-    let names: Vec<String> = planners.iter().chain(&judge).filter_map(Called::model).collect();
+    let names: Vec<String> = planners.iter().chain(&judge).flat_map(Called::models).collect();
     let is_all_said = !planners.is_empty() && judge.is_some();
     let found = match is_all_said && !lineup::needs_discovery(&names, &book) {
         true => None,
@@ -55,7 +60,10 @@ pub(super) async fn seat(wanted: &Wanted, task: &Task, library: &Library) -> Res
         None if planners.is_empty() && seats.len() > 2 => seats.pop().ok_or_else(nobody)?,
         None => outsider(&seats, found.as_ref(), &book).ok_or_else(nobody)?,
     };
-    let mut warnings = Vec::new();
+    let named = Task { agents: named_by(wanted, task), ..Task::default() };
+    let told = examine(&named, &book.config).1.into_iter();
+    let mut warnings: Vec<(String, String)> =
+        told.map(|it| ("field_ignored".to_string(), it)).collect();
     if seats.iter().any(|seat| seat.id == judge.id) {
         let message = format!("{} judges and has written a plan itself", judge.name);
         warnings.push(("judge_wrote_a_plan".to_string(), message));
@@ -66,6 +74,34 @@ pub(super) async fn seat(wanted: &Wanted, task: &Task, library: &Library) -> Res
         return Err(Fault::invalid(format!("planners: {count} are named; at most {PLANNERS_MAX}")));
     }
     Ok(Seating { lineup: apart(seats), notes: chosen.notes, warnings })
+}
+
+/// The agents of a task that are asked, and not somebody else in their place.
+fn named_by(wanted: &Wanted, task: &Task) -> Agents {
+    let mut agents = task.agents.clone();
+    if !wanted.planners.is_empty() {
+        agents.planners.clear();
+    }
+    agents.judge = agents.judge.filter(|_| wanted.judge.is_none());
+    agents
+}
+
+/// Agents of a task that cannot be called, and what of the others does nothing.
+pub(super) fn examine(task: &Task, config: &Config) -> (Vec<Problem>, Vec<String>) {
+    let planners = task.agents.planners.iter().enumerate();
+    let planners = planners.map(|(at, agent)| (format!("agents.planners[{at}]"), agent));
+    let judge = task.agents.judge.iter().map(|agent| ("agents.judge".to_string(), agent));
+    let (mut problems, mut told) = (Vec::new(), Vec::new());
+    for (field, agent) in planners.chain(judge) {
+        match voice_of(agent, &field, config) {
+            Ok(called) => told.extend(ignored::fields(agent, &field, called.adapter())),
+            Err(fault) => {
+                let (path, what) = fault.message.split_once(": ").unwrap_or((&field, ""));
+                problems.push(Problem::new(format!("$.{path}"), what));
+            }
+        }
+    }
+    (problems, told)
 }
 
 fn nobody() -> Fault {
@@ -85,6 +121,12 @@ pub(super) fn sit_again(seats: &[SeatInfo], task: &Task, book: &Book) -> Result<
             Some(Called::Program(program)) => {
                 let (name, stance) = (seat.name.clone(), seat.stance.clone());
                 Ok(Sitting { name, stance, ..(**program).clone() })
+            }
+            // Whoever answers in its place is named by the task alone.
+            Some(model @ Called::Model { fallbacks, .. }) if !fallbacks.is_empty() => {
+                let (name, stance) = (seat.name.clone(), seat.stance.clone());
+                let again = sit(std::slice::from_ref(model), book, None)?.remove(0);
+                Ok(Sitting { name, stance, ..again })
             }
             _ => lineup::sit_again(seat, book),
         }
@@ -109,51 +151,83 @@ fn judge(named: Option<&str>, task: &Task, config: &Config) -> Result<Option<Cal
 }
 
 fn called(model: &str) -> Called {
-    Called::Model { model: model.trim().to_string(), name: None }
+    let model = model.trim().to_string();
+    Called::Model { model, name: None, fallbacks: vec![], field: String::new() }
 }
 
 /// Who an agent of a task is: a program, or the name under which the line-up knows a model.
 /// `field` is where the task names it.
 fn voice_of(agent: &Agent, field: &str, config: &Config) -> Result<Called> {
+    if agent.fallback_models.len() > FALLBACKS_MAX {
+        let count = agent.fallback_models.len();
+        let text = format!("{field}.fallback_models: {count} are named; at most {FALLBACKS_MAX}");
+        return Err(Fault::invalid(text));
+    }
     if let Some(program) = programs::program(agent, field, config)? {
         return Ok(Called::Program(Box::new(program)));
     }
     let kind = [&agent.kind, &agent.cli, &agent.type_name].into_iter().flatten().next();
     let name = agent.name.clone().filter(|name| !name.trim().is_empty());
+    let at = |model: &String| match kind {
+        Some(kind) if !model.contains(':') => format!("{kind}:{model}"),
+        _ => model.clone(),
+    };
     let model = match (&agent.model, kind, &name) {
-        (Some(model), Some(kind), _) if !model.contains(':') => format!("{kind}:{model}"),
-        (Some(model), _, _) => model.clone(),
+        (Some(model), _, _) => at(model),
         (None, Some(kind), _) => kind.clone(),
         (None, None, Some(name)) => name.clone(),
         (None, None, None) => {
             return Err(Fault::invalid(format!("{field}: it names no model, kind or name")));
         }
     };
-    let model = match &agent.reasoning_effort {
+    let with_effort = |model: String| match &agent.reasoning_effort {
         Some(effort) if !model.contains('@') => format!("{model}@{effort}"),
         _ => model,
     };
-    Ok(Called::Model { model, name })
+    let fallbacks = agent.fallback_models.iter().map(|model| with_effort(at(model))).collect();
+    Ok(Called::Model { model: with_effort(model), name, fallbacks, field: field.to_string() })
 }
 
 fn sit(called: &[Called], book: &Book, found: Option<&Found>) -> Result<Vec<Sitting>> {
     let sit = |called: &Called| match called {
         Called::Program(program) => Ok((**program).clone()),
-        Called::Model { model, name } => {
-            let names = std::slice::from_ref(model);
-            let seat = lineup::resolve(names, book, found)?.seats.into_iter().next();
-            let seat = seat.ok_or_else(nobody)?;
+        Called::Model { model, name, fallbacks, field } => {
+            let mut seat = resolved(model, book, found)?;
+            for (at, fallback) in fallbacks.iter().enumerate() {
+                let other = resolved(fallback, book, found)?;
+                if seat.targets.is_empty() || other.targets.is_empty() {
+                    let text = format!("{field}.fallback_models[{at}]: only models have others");
+                    return Err(Fault::invalid(text));
+                }
+                seat = seat.or(other);
+            }
             Ok(Sitting { name: name.clone().unwrap_or(seat.name.clone()), ..seat })
         }
     };
     called.iter().map(sit).collect()
 }
 
+fn resolved(model: &String, book: &Book, found: Option<&Found>) -> Result<Sitting> {
+    let seats = lineup::resolve(std::slice::from_ref(model), book, found)?.seats;
+    seats.into_iter().next().ok_or_else(nobody)
+}
+
 impl Called {
-    fn model(&self) -> Option<String> {
+    /// How it is called, where it is a program.
+    fn adapter(&self) -> Option<&Adapter> {
         match self {
-            Called::Model { model, .. } => Some(model.clone()),
-            Called::Program(_) => None,
+            Called::Program(program) => program.agent.as_ref().map(|it| &it.config.adapter),
+            Called::Model { .. } => None,
+        }
+    }
+
+    /// The models it means, in order; none where it is a program.
+    fn models(&self) -> Vec<String> {
+        match self {
+            Called::Model { model, fallbacks, .. } => {
+                std::iter::once(model).chain(fallbacks).cloned().collect()
+            }
+            Called::Program(_) => vec![],
         }
     }
 }
@@ -204,26 +278,36 @@ mod tests {
     use serde_json::{Value, json};
 
     #[track_caller]
-    fn check(agent: Value, want: Result<(&str, Option<&str>), &str>) {
+    fn check(agent: Value, want: Result<(&[&str], Option<&str>), &str>) {
         let agent: Agent = serde_json::from_value(agent).unwrap();
         let world = World { env: Default::default(), cwd: "/".into(), home: "/nowhere".into() };
         let config = Config::load(&world);
         let called = voice_of(&agent, "agents.judge", &config).map(|called| match called {
-            Called::Model { model, name } => (model, name),
+            Called::Model { ref name, .. } => (called.models(), name.clone()),
             Called::Program(program) => panic!("{program:?}"),
         });
-        let want = want.map(|(model, name)| (model.to_string(), name.map(String::from)));
+        let owned = |models: &[&str]| models.iter().map(|it| it.to_string()).collect();
+        let want = want.map(|(models, name)| (owned(models), name.map(String::from)));
         assert_eq!(called.map_err(|fault| fault.message), want.map_err(String::from));
     }
 
     #[test]
     fn an_agent_means_a_model() {
-        check(json!({ "model": "gpt-5.1" }), Ok(("gpt-5.1", None)));
-        check(json!({ "model": "gpt-5.1", "kind": "openai" }), Ok(("openai:gpt-5.1", None)));
-        check(json!({ "model": "a:b", "kind": "openai", "name": "x" }), Ok(("a:b", Some("x"))));
-        check(json!({ "name": "fast" }), Ok(("fast", Some("fast"))));
-        check(json!({ "type": "demo:scout" }), Ok(("demo:scout", None)));
-        check(json!({ "model": "m", "reasoning_effort": "high" }), Ok(("m@high", None)));
+        check(json!({ "model": "gpt-5.1" }), Ok((&["gpt-5.1"], None)));
+        check(json!({ "model": "gpt-5.1", "kind": "openai" }), Ok((&["openai:gpt-5.1"], None)));
+        check(json!({ "model": "a:b", "kind": "openai", "name": "x" }), Ok((&["a:b"], Some("x"))));
+        check(json!({ "name": "fast" }), Ok((&["fast"], Some("fast"))));
+        check(json!({ "type": "demo:scout" }), Ok((&["demo:scout"], None)));
+        check(json!({ "model": "m", "reasoning_effort": "high" }), Ok((&["m@high"], None)));
+        check(
+            json!({
+                "model": "m", "kind": "openai", "fallback_models": ["n", "xai:o@low"],
+                "reasoning_effort": "high"
+            }),
+            Ok((&["openai:m@high", "openai:n@high", "xai:o@low"], None)),
+        );
+        let many = json!({ "model": "m", "fallback_models": vec!["n"; 9] });
+        check(many, Err("agents.judge.fallback_models: 9 are named; at most 8"));
         check(json!({}), Err("agents.judge: it names no model, kind or name"));
     }
 }

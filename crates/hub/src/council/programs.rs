@@ -4,7 +4,7 @@ use super::folder::{folder_of, raw_name};
 use crate::agents::{Place, Seated};
 use crate::config::{AgentConfig, Config};
 use crate::lineup::Sitting;
-use althing_agents::{Adapter, Custom, Format, PromptMode, ROWS};
+use althing_agents::{Adapter, Auth, Custom, Format, PromptMode, ROWS};
 use althing_assembly::council::Terms;
 use althing_assembly::council::task::Agent;
 use althing_stdx::{Fault, Result};
@@ -77,11 +77,16 @@ fn within(field: &str, fault: &Fault) -> Fault {
 fn with_fields(mut wanted: AgentConfig, agent: &Agent, field: &str) -> Result<AgentConfig> {
     wanted.model = agent.model.clone().or(wanted.model);
     wanted.effort = agent.reasoning_effort.clone().or(wanted.effort);
+    wanted.fallbacks.clone_from(&agent.fallback_models);
+    wanted.auth = match agent.auth_mode.as_deref() {
+        Some("login") => Auth::Login,
+        Some(_) => Auth::Key,
+        None => wanted.auth,
+    };
     let name = match &mut wanted.adapter {
         Adapter::Known(row) => row.name,
         Adapter::Custom(custom) => {
-            let format = agent.output_format.as_ref().map(|it| format(it, field)).transpose()?;
-            custom.format = format.unwrap_or(custom.format);
+            custom.format = format(agent, field)?.unwrap_or(custom.format);
             custom.prompt = match agent.prompt_mode.as_deref() {
                 Some("arg") => PromptMode::Argument,
                 Some(_) => PromptMode::Stdin,
@@ -106,13 +111,22 @@ fn with_fields(mut wanted: AgentConfig, agent: &Agent, field: &str) -> Result<Ag
     Ok(wanted)
 }
 
-fn format(name: &str, field: &str) -> Result<Format> {
+/// What a command writes, by the first of the fields that say so.
+fn format(agent: &Agent, field: &str) -> Result<Option<Format>> {
+    let said = [
+        ("output_format", &agent.output_format),
+        ("format", &agent.format),
+        ("cli_format", &agent.cli_format),
+    ];
+    let first = said.into_iter().find_map(|(what, name)| Some((what, name.as_deref()?)));
+    let Some((what, name)) = first else { return Ok(None) };
     let format = if PLAIN.contains(&name) { Some(Format::Text) } else { Format::find(name) };
-    format.ok_or_else(|| {
+    let unknown = || {
         let rows: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
         let known = [PLAIN, &rows].concat().join(", ");
-        Fault::invalid(format!("{field}.output_format: '{name}' is none of {known}"))
-    })
+        Fault::invalid(format!("{field}.{what}: '{name}' is none of {known}"))
+    };
+    format.map(Some).ok_or_else(unknown)
 }
 
 /// A seat for `wanted`, under the name that the task gives it.

@@ -80,8 +80,8 @@ async fn a_folder_is_private_and_whole() {
     let place = tempfile::tempdir().unwrap();
     let folder = folder_of(place.path(), "../../x");
     assert_eq!(folder, place.path().join("councils/______x"));
-    keep(folder.clone(), vec![]).await.unwrap();
-    keep(folder.clone(), vec![]).await.unwrap();
+    keep(folder.clone(), |_| vec![]).await.unwrap();
+    keep(folder.clone(), |_| vec![]).await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&folder.join("events.jsonl")), 0o600);
