@@ -120,7 +120,7 @@ pub(crate) fn kind(words: &str, status: Option<u16>) -> Kind {
 }
 
 /// Whether another model of the same agent may answer where one failed so: it has the same login,
-/// the same network and the same time.
+/// the same network and the same time. What was refused is asked in other words first.
 pub(crate) fn may_differ(kind: Kind) -> bool {
     match kind {
         Kind::NoCredit
@@ -128,7 +128,6 @@ pub(crate) fn may_differ(kind: Kind) -> bool {
         | Kind::RateLimited
         | Kind::ContextTooLong
         | Kind::Overloaded
-        | Kind::Refused
         | Kind::Upstream => true,
         Kind::InvalidParams
         | Kind::UnknownMethod
@@ -138,6 +137,7 @@ pub(crate) fn may_differ(kind: Kind) -> bool {
         | Kind::Cancelled
         | Kind::BadKey
         | Kind::Network
+        | Kind::Refused
         | Kind::TooFew
         | Kind::CostLimit
         | Kind::Internal => false,

@@ -186,7 +186,11 @@ fn environment(adapter: &Adapter, options: &Options) -> Result<BTreeMap<String, 
 
 /// Keeps the keys of the person from an agent that shall use its own login, and refuses one that
 /// shall use a key and has none. A variable that was named for it is its key.
-fn authorise(row: &Row, options: &Options, environment: &mut BTreeMap<String, String>) -> Result<()> {
+fn authorise(
+    row: &Row,
+    options: &Options,
+    environment: &mut BTreeMap<String, String>,
+) -> Result<()> {
     let is_named = |name: &str| options.variables.iter().any(|listed| matches(listed, name));
     let is_key = |name: &str| row.keys.contains(&name) || is_named(name);
     match options.auth {
@@ -195,7 +199,10 @@ fn authorise(row: &Row, options: &Options, environment: &mut BTreeMap<String, St
         Auth::Key if environment.keys().any(|name| is_key(name)) => {}
         Auth::Key => {
             let keys = row.keys.join(", ");
-            return Err(Fault::new(Kind::BadKey, format!("a key is wanted: none of {keys} is set")));
+            return Err(Fault::new(
+                Kind::BadKey,
+                format!("a key is wanted: none of {keys} is set"),
+            ));
         }
     }
     Ok(())

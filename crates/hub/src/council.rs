@@ -85,8 +85,11 @@ impl Runs {
         let root = root(&wanted, &task)?;
         let recorded = recorded(&wanted, root.as_deref());
         task.repo_context.root = root.as_ref().map(|root| root.display().to_string());
-        let (files, left_out) = read_files(root, &task).await?;
         let mut lineup = seating.lineup;
+        // A program in the folder looks for itself.
+        let mut planners = lineup.seats.iter().rev().skip(1);
+        let is_blind = planners.any(|seat| seat.agent.is_none());
+        let (files, left_out) = read_files(root, &task, is_blind).await?;
         let demo = lineup.seats.iter().any(|seat| seat.demo);
         let config = self.library.book().config.clone();
         let preferences = &task.preferences;
@@ -193,13 +196,22 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
     }
 }
 
-async fn read_files(root: Option<PathBuf>, task: &Task) -> Result<(Vec<Quoted>, Vec<String>)> {
+/// What goes along: the files that were named, or for those who cannot look, what there is.
+async fn read_files(
+    root: Option<PathBuf>,
+    task: &Task,
+    is_blind: bool,
+) -> Result<(Vec<Quoted>, Vec<String>)> {
     let paths = task.repo_context.paths.clone();
     match root {
         None if paths.is_empty() => Ok((vec![], vec![])),
         None => Err(Fault::invalid("repo_context.root: paths are given and no root for them")),
+        Some(_) if paths.is_empty() && !is_blind => Ok((vec![], vec![])),
         Some(root) => {
-            let read = move || context::read(&root, &paths);
+            let read = move || match paths.is_empty() {
+                true => context::survey(&root),
+                false => context::read(&root, &paths),
+            };
             tokio::task::spawn_blocking(read).await.map_err(Fault::internal)?
         }
     }

@@ -115,6 +115,27 @@ fn each_agent_is_called_as_its_row_says() {
 }
 
 #[test]
+fn keys_go_along_as_the_person_wants() {
+    let with = |name: &str, auth: Auth, variables: &[&str]| {
+        let (adapter, _) = Adapter::find(name).unwrap();
+        let variables = variables.iter().map(ToString::to_string).collect();
+        let options = Options { auth, variables, ..options() };
+        let made = Invocation::new(&adapter, &options, &Ask::new("", "x"), &workspace());
+        let made = made.map_err(|fault| (fault.kind, fault.message))?;
+        let is_key = |name: &&String| name.ends_with("_KEY");
+        Ok::<_, (Kind, String)>(made.environment.keys().filter(is_key).cloned().collect::<Vec<_>>())
+    };
+    assert_eq!(with("claude", Auth::Any, &[]).unwrap(), ["ANTHROPIC_API_KEY"]);
+    assert_eq!(with("claude", Auth::Key, &[]).unwrap(), ["ANTHROPIC_API_KEY"]);
+    assert!(with("claude", Auth::Login, &[]).unwrap().is_empty());
+    assert!(with("opencode", Auth::Login, &[]).unwrap().is_empty());
+    assert_eq!(with("claude", Auth::Login, &["MY_KEY"]).unwrap(), ["MY_KEY"]);
+    let none = "a key is wanted: none of GEMINI_API_KEY, GOOGLE_API_KEY is set";
+    assert_eq!(with("gemini", Auth::Key, &[]), Err((Kind::BadKey, none.into())));
+    assert_eq!(with("gemini", Auth::Key, &["MY_KEY"]).unwrap(), ["MY_KEY"]);
+}
+
+#[test]
 fn an_agent_of_ours_starts_no_agents() {
     let mut options = options();
     assert_eq!(guard(&options.environment), Ok(()));

@@ -293,6 +293,57 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
 }
 
 #[test]
+fn a_repository_without_paths_is_told_by_its_names() {
+    let upstream = council();
+    let home = Home::with(&upstream);
+    let root = home.path().join("shop");
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("src/db.rs"), "fn old_database() {}").unwrap();
+    std::fs::write(root.join("README.md"), "A shop for hats.").unwrap();
+    std::fs::write(root.join(".env"), "hidden").unwrap();
+    plan(&home, &["--planners", "openai:ada", "--judge", JUDGE, "--repo", "shop"]).ends(0);
+    let asked = upstream.requests();
+    let asked = asked.iter().find(|seen| seen.model == "ada").unwrap().prompt();
+    for words in ["from all files]", "README.md\nsrc/db.rs\n", "A shop for hats."] {
+        assert!(asked.contains(words), "no {words} in {asked}");
+    }
+    for words in ["old_database", ".env", &root.display().to_string()] {
+        assert!(!asked.contains(words), "{words} in {asked}");
+    }
+    assert_eq!(final_plan(&home)["metadata"]["warnings"], json!([]));
+}
+
+#[test]
+fn another_model_answers_for_one_that_fails_and_what_does_nothing_is_told() {
+    let upstream = council();
+    let home = Home::with(&upstream);
+    let mut spec = json!({
+        "task": "Move the shop",
+        "agents": {
+            "planners": [{
+                "name": "first", "kind": "openai", "model": "err-404", "auth_mode": "login",
+                "fallback_models": ["err-500", "ada"]
+            }],
+            "judge": { "model": "openai:judy" }
+        }
+    });
+    let write = |spec: &Value| {
+        std::fs::write(home.path().join("task.json"), spec.to_string()).unwrap();
+    };
+    write(&spec);
+    let told = "agents.planners[0].auth_mode: nothing is done with it";
+    home.run(&["plan", "--check", "task.json"]).ends(0).says("is valid").warns(told);
+    home.run(&["plan", "task.json"]).ends(0).warns(told);
+    assert_eq!((upstream.count("err-404"), upstream.count("ada")), (1, 1));
+    let warnings = final_plan(&home)["metadata"]["warnings"].clone();
+    assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
+    assert!(warnings[0].as_str().unwrap().starts_with(&format!("field_ignored: {told}")));
+    spec["agents"]["planners"][0] = json!({ "command": "x", "format": "xml" });
+    write(&spec);
+    home.run(&["plan", "--check", "task.json"]).ends(2).says("$.agents.planners[0].format: 'xml'");
+}
+
+#[test]
 fn the_judge_is_one_who_wrote_no_plan_where_there_is_one() {
     let upstream = council();
     let home = Home::with(&upstream);

@@ -89,7 +89,8 @@ impl Council<'_> {
     /// What is to be known from the start.
     async fn notes(&self, warnings: &mut Vec<Warning>) -> Result<()> {
         /// Codes of notes, which come from outside as text.
-        const CODES: &[&str] = &["demo", "judge_wrote_a_plan", "files_left_out", "field_ignored", "lineup"];
+        const CODES: &[&str] =
+            &["demo", "judge_wrote_a_plan", "files_left_out", "field_ignored", "lineup"];
         for (code, message) in &self.terms.notes {
             let code = CODES.iter().find(|known| *known == code).copied().unwrap_or("note");
             self.warn(warnings, Warning::new(code, message.clone())).await?;

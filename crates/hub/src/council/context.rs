@@ -1,6 +1,9 @@
 //! The files of a repository that go along with a task: inside its root, text only, and no more than
 //! a prompt can hold. What does not go along is named.
 
+mod listing;
+mod patterns;
+
 use althing_assembly::event::Quoted;
 use althing_stdx::redact::redact;
 use althing_stdx::{Fault, Result};
@@ -20,19 +23,47 @@ const LEFT_OUT_MAX: usize = 40;
 /// Folders with nothing in them that a person wrote.
 const NOT_WRITTEN: &[&str] = &["target", "node_modules", "dist", "build", "__pycache__", "vendor"];
 
+/// What a person writes for those who come new, by the start of its name in small letters; and the
+/// files that say what a repository is made of.
+const TOLD: &[&str] = &["readme", "agents.md", "architecture", "contributing"];
+const MADE_OF: &[&str] = &["cargo.toml", "package.json", "pyproject.toml", "go.mod", "makefile"];
+/// Bytes of one of them; the rest is cut.
+const TOLD_BYTES_MAX: usize = 24 * 1024;
+/// How the list of all files is called among them.
+const LIST: &str = "all files";
+
 /// The text of `paths` below `root`, and what was left out, each with the reason.
 pub(super) fn read(root: &Path, paths: &[String]) -> Result<(Vec<Quoted>, Vec<String>)> {
-    let root = root_of(root)?;
-    let mut reading = Reading { root, files: vec![], left_out: vec![], bytes: 0, walked: 0 };
+    let mut reading = Reading::new(root_of(root)?);
     for (at, path) in paths.iter().enumerate() {
         reading.path(at, path)?;
     }
-    let more = reading.left_out.len().saturating_sub(LEFT_OUT_MAX);
-    reading.left_out.truncate(LEFT_OUT_MAX);
-    if more > 0 {
-        reading.left_out.push(format!("{more} more files"));
+    Ok(reading.done())
+}
+
+/// What is in `root` where nobody named a path: the names of its files, and the text of those at the
+/// top that say what it is. With what was left out, each with the reason.
+pub(super) fn survey(root: &Path) -> Result<(Vec<Quoted>, Vec<String>)> {
+    let mut reading = Reading::new(root_of(root)?);
+    let (list, missing) = listing::list(&reading.root);
+    reading.left_out = missing;
+    if list.is_empty() {
+        return Ok(reading.done());
     }
-    Ok((reading.files, reading.left_out))
+    let is_told = |name: &&str| {
+        let small = name.to_lowercase();
+        MADE_OF.contains(&small.as_str()) || TOLD.iter().any(|it| small.starts_with(it))
+    };
+    let told: Vec<&str> = list.lines().filter(|it| !it.contains('/')).filter(is_told).collect();
+    reading.bytes = list.len();
+    for name in told {
+        let real = reading.root.join(name);
+        if let Err(why) = reading.file(&real, name, TOLD_BYTES_MAX) {
+            reading.left_out.push(format!("{name}: {why}"));
+        }
+    }
+    reading.files.insert(0, Quoted { name: LIST.into(), text: redact(&list) });
+    Ok(reading.done())
 }
 
 /// The folder of a repository, with all links followed.
@@ -56,6 +87,19 @@ struct Reading {
 }
 
 impl Reading {
+    fn new(root: PathBuf) -> Reading {
+        Reading { root, files: vec![], left_out: vec![], bytes: 0, walked: 0 }
+    }
+
+    fn done(mut self) -> (Vec<Quoted>, Vec<String>) {
+        let more = self.left_out.len().saturating_sub(LEFT_OUT_MAX);
+        self.left_out.truncate(LEFT_OUT_MAX);
+        if more > 0 {
+            self.left_out.push(format!("{more} more files"));
+        }
+        (self.files, self.left_out)
+    }
+
     /// A path that was named. One that leads outside is refused, wherever its links go.
     fn path(&mut self, at: usize, path: &str) -> Result<()> {
         let real = match fs::canonicalize(self.root.join(path)) {
@@ -86,7 +130,7 @@ impl Reading {
         if real.is_dir() {
             return self.folder(real, depth);
         }
-        if let Err(why) = self.file(real, &name) {
+        if let Err(why) = self.file(real, &name, BYTES_MAX) {
             self.left_out.push(format!("{name}: {why}"));
         }
     }
@@ -113,8 +157,8 @@ impl Reading {
         }
     }
 
-    /// A file's text, as far as there is room for it.
-    fn file(&mut self, real: &Path, name: &str) -> Result<(), String> {
+    /// A file's text, as far as there is room for it and at most `bytes_max` of it.
+    fn file(&mut self, real: &Path, name: &str, bytes_max: usize) -> Result<(), String> {
         if self.files.iter().any(|file| file.name == name) {
             return Ok(());
         }
@@ -125,10 +169,11 @@ impl Reading {
         if !kind.is_file() {
             return Err("no regular file".into());
         }
-        let room = BYTES_MAX - self.bytes;
-        if room == 0 {
+        let left = BYTES_MAX - self.bytes;
+        if left == 0 {
             return Err(format!("{} bytes; {BYTES_MAX} are the limit for all files", kind.len()));
         }
+        let room = left.min(bytes_max);
         let mut bytes = Vec::new();
         let file = fs::File::open(real).map_err(|e| e.to_string())?;
         file.take(room as u64 + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
@@ -148,7 +193,8 @@ impl Reading {
         };
         self.bytes += text.len();
         if is_cut {
-            self.bytes = BYTES_MAX;
+            // Half a character at the limit is no room for another file.
+            self.bytes = if room == left { BYTES_MAX } else { self.bytes };
             let why = format!("cut after {} of {} bytes", text.len(), kind.len());
             self.left_out.push(format!("{name}: {why}"));
         }

@@ -77,14 +77,16 @@ fn within(field: &str, fault: &Fault) -> Fault {
 fn with_fields(mut wanted: AgentConfig, agent: &Agent, field: &str) -> Result<AgentConfig> {
     wanted.model = agent.model.clone().or(wanted.model);
     wanted.effort = agent.reasoning_effort.clone().or(wanted.effort);
-    wanted.fallbacks.clone_from(&agent.fallback_models);
     wanted.auth = match agent.auth_mode.as_deref() {
         Some("login") => Auth::Login,
         Some(_) => Auth::Key,
         None => wanted.auth,
     };
     let name = match &mut wanted.adapter {
-        Adapter::Known(row) => row.name,
+        Adapter::Known(row) => {
+            wanted.fallbacks.clone_from(&agent.fallback_models);
+            row.name
+        }
         Adapter::Custom(custom) => {
             custom.format = format(agent, field)?.unwrap_or(custom.format);
             custom.prompt = match agent.prompt_mode.as_deref() {

@@ -67,6 +67,55 @@ fn what_is_too_much_is_cut_and_named() {
 }
 
 #[test]
+fn a_repository_without_paths_is_told_by_its_names() {
+    let folder = repo();
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("target/debug")).unwrap();
+    fs::create_dir_all(root.join("logs")).unwrap();
+    for (name, text) in [
+        (".gitignore", "/logs/\n*.tmp\n"),
+        ("target/debug/x", ""),
+        ("logs/today", ""),
+        ("src/note.tmp", ""),
+        ("Cargo.toml", "[package]"),
+        ("src/README.md", "not at the top"),
+    ] {
+        fs::write(root.join(name), text).unwrap();
+    }
+    fs::write(root.join("README.md"), "é".repeat(20_000)).unwrap();
+    let (files, left_out) = context::survey(&root).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["all files", "Cargo.toml", "README.md"]);
+    let list = "Cargo.toml\nREADME.md\nlatin.txt\nlogo.png\nsrc/README.md\nsrc/a.rs\n\
+                src/deep/b.rs\n";
+    assert_eq!(files[0].text, list);
+    assert_eq!(files[1].text, "[package]");
+    assert_eq!(left_out, ["README.md: cut after 24576 of 40000 bytes"]);
+}
+
+#[test]
+fn a_large_repository_is_cut_where_it_is_deep() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("a/deep")).unwrap();
+    let long = "x".repeat(200);
+    for at in 0..200 {
+        fs::write(folder.path().join(format!("a/deep/{long}{at:03}")), "").unwrap();
+    }
+    fs::write(folder.path().join("z"), "").unwrap();
+    let (files, left_out) = context::survey(folder.path()).unwrap();
+    let lines: Vec<&str> = files[0].text.lines().collect();
+    assert!(files[0].text.len() <= 32 * 1024 && lines.len() > 100, "{}", lines.len());
+    assert_eq!(lines.last(), Some(&"z"), "what is near the root is there");
+    assert!(lines.is_sorted());
+    let left = 201 - lines.len();
+    let want = format!("the list of files: {left} of 201, at most 32768 bytes");
+    assert_eq!(left_out, [want]);
+    let empty = tempfile::tempdir().unwrap();
+    let (files, left_out) = context::survey(empty.path()).unwrap();
+    assert!(files.is_empty() && left_out.is_empty());
+}
+
+#[test]
 fn every_error_of_a_task_is_told() {
     let fault = super::check(&serde_json::json!({ "constraints": 1, "x": 2 })).unwrap_err();
     assert_eq!(fault.kind, Kind::InvalidParams);

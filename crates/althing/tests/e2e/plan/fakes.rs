@@ -36,8 +36,9 @@ fn home(upstream: &Upstream) -> Home {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     };
     program("agent.sh", include_str!("fakes/agent.sh"));
-    for behaviour in ["claude-lines", "claude-logged-out", "codex"] {
-        program(behaviour, &format!("#!/bin/sh\nexec \"$HOME/agent.sh\" {behaviour}\n"));
+    for behaviour in ["claude-lines", "claude-logged-out", "claude-choosy", "codex"] {
+        let script = format!("#!/bin/sh\nexec \"$HOME/agent.sh\" {behaviour} {behaviour} \"$@\"\n");
+        program(behaviour, &script);
     }
     let phases = json!([{ "name": "Work", "goal": "Done", "tasks": [task("Do it")] }]);
     let plan = json!({
@@ -188,6 +189,23 @@ fn each_agents_own_words_are_understood() {
     }
     let claude = json!({ "kind": "claude", "command": "./claude-logged-out" });
     check_with("claude-logged-out", claude, PATIENT, Some("Not logged in"));
+}
+
+#[test]
+fn another_model_of_an_agent_answers_for_one_that_fails() {
+    let choosy = |more: Value| {
+        let mut agent = json!({ "kind": "claude", "command": "./claude-choosy", "model": "old" });
+        for (field, value) in more.as_object().unwrap() {
+            agent[field] = value.clone();
+        }
+        agent
+    };
+    let missing = Some("model: old does not exist");
+    check_with("claude-choosy", choosy(json!({})), PATIENT, missing);
+    let others = json!({ "fallback_models": ["older", "good"] });
+    check_with("claude-choosy", choosy(others), PATIENT, None);
+    let key = json!({ "auth_mode": "api", "fallback_models": ["good"] });
+    check_with("claude-choosy", choosy(key), PATIENT, Some("a key is wanted"));
 }
 
 #[test]

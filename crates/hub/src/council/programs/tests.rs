@@ -22,6 +22,10 @@ fn shown(seat: &Sitting) -> String {
         Adapter::Custom(it) => (it.words.clone(), format!(" {:?} {:?}", it.prompt, it.format)),
     };
     let effort = agent.effort.as_deref().map(|it| format!("@{it}")).unwrap_or_default();
+    let effort = match agent.fallbacks.is_empty() {
+        true => effort,
+        false => format!("{effort}|{}", agent.fallbacks.join("|")),
+    };
     let variables = agent.variables.join(",");
     let words = [words, agent.arguments.clone()].concat().join(" ");
     format!("{} = {}{effort}: {words}{more} [{variables}]", seat.name, seat.id)
@@ -46,6 +50,17 @@ fn an_agent_of_a_task_is_a_program() {
         json!({ "kind": "opencode", "agent": "plan", "attach": "http://localhost:1" }),
         Ok("opencode-cli = opencode-cli: opencode --agent plan --attach http://localhost:1 []"),
     );
+    check(
+        json!({ "kind": "codex", "model": "m", "fallback_models": ["n", "o"] }),
+        Ok("codex-cli:m = codex-cli:m|n|o: codex []"),
+    );
+    for (field, format) in [("format", "codex"), ("cli_format", "claude")] {
+        let agent = json!({ "command": "mine", field: format });
+        let name = if format == "codex" { "Codex" } else { "Claude" };
+        check(agent, Ok(&format!("custom = custom: mine Stdin {name} []")));
+    }
+    let first = json!({ "command": "mine", "output_format": "text", "format": "codex" });
+    check(first, Ok("custom = custom: mine Stdin Text []"));
     let own = json!({ "command": "./mine 'a b'" });
     check(own, Ok("custom = custom: ./mine a b Stdin Text []"));
     check(
@@ -58,6 +73,19 @@ fn an_agent_of_a_task_is_a_program() {
 }
 
 #[test]
+fn an_agent_uses_its_login_or_a_key_as_the_task_says() {
+    let world = World { env: Default::default(), cwd: "/".into(), home: "/nowhere".into() };
+    let config = Config::load(&world);
+    for (mode, want) in
+        [(Value::Null, Auth::Any), (json!("login"), Auth::Login), (json!("api"), Auth::Key)]
+    {
+        let agent = serde_json::from_value(json!({ "kind": "claude", "auth_mode": mode })).unwrap();
+        let seat = program(&agent, "agents.judge", &config).unwrap().unwrap();
+        assert_eq!(seat.agent.unwrap().config.auth, want);
+    }
+}
+
+#[test]
 fn what_cannot_be_called_is_named() {
     for (agent, want) in [
         (json!({ "kind": "custom" }), "agents.judge.command: a custom agent needs one"),
@@ -67,6 +95,11 @@ fn what_cannot_be_called_is_named() {
         (
             json!({ "kind": "claude", "command": "npx claude" }),
             "agents.judge.command: of claude only its program; the rest goes to extra_args",
+        ),
+        (
+            json!({ "command": "x", "cli_format": "xml" }),
+            "agents.judge.cli_format: 'xml' is none of text, json, markdown, raw, claude, codex, \
+             gemini, opencode",
         ),
         (
             json!({ "command": "x", "output_format": "xml" }),

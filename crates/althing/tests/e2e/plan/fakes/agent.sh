@@ -61,6 +61,12 @@ claude-lines)
     printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' "$(inside)" ;;
 claude-logged-out)
     echo '{"type":"result","subtype":"success","is_error":true,"result":"Not logged in"}'; exit 1 ;;
+claude-choosy)
+    case " $* " in
+    *' --model good '*)
+        printf '{"type":"result","subtype":"success","is_error":false,"result":"%s"}\n' "$(inside)" ;;
+    *) echo "Error: model: $(echo "$*" | sed 's/.*--model \([a-z]*\).*/\1/') does not exist" >&2; exit 1 ;;
+    esac ;;
 codex)
     echo '{"type":"item.completed","item":{"type":"agent_message","text":"I will plan {it}."}}'
     printf '{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}\n' "$(inside)"
