@@ -7,6 +7,7 @@ mod tools;
 
 use crate::harness::{Done, Home, signal, upstream};
 use althing_assembly::council::schema::Form;
+use althing_assembly::event::What;
 use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -122,6 +123,20 @@ fn a_good_run_leaves_a_valid_plan_and_everything_it_came_from() {
     std::fs::remove_dir_all(&folder).unwrap();
     home.run(&["resume", "last"]).ends(2).warns("is complete");
     assert_eq!(final_plan(&home), plan, "its files are there all the same");
+}
+
+#[test]
+fn events_can_be_read_instead_and_constraints_are_heard() {
+    let upstream = council();
+    let home = Home::with(&upstream);
+    let more = ["--constraint", "no downtime", "--constraint", "no money", "--json"];
+    let done = plan(&home, &[&["--planners", "openai:ada", "--judge", JUDGE], &more[..]].concat());
+    done.ends(0);
+    let lines = std::fs::read_to_string(folder(&home).join("events.jsonl")).unwrap();
+    assert_eq!(done.out, lines);
+    for seen in upstream.requests() {
+        assert!(seen.prompt().contains("- no downtime\n- no money\n"), "{}", seen.prompt());
+    }
 }
 
 #[test]
@@ -262,7 +277,9 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
     let mut spec = json!({
         "task": "Move the shop", "constraints": ["no downtime"],
         "repo_context": { "root": root, "paths": ["src/db.rs"], "notes": "careful" },
-        "preferences": { "max_plans": 1, "random_seed": -1, "language": "nl" },
+        "preferences": {
+            "max_plans": 1, "random_seed": -1, "language": "nl", "time_budget_sec": 77
+        },
         "agents": {
             "planners": [
                 { "name": "first", "kind": "openai", "model": "ada" },
@@ -282,6 +299,14 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
         assert!(asked.contains(words), "no {words} in {asked}");
     }
     assert!(!asked.contains(&root.display().to_string()), "where it lies is nobody's business");
+    let judged = seen.iter().find(|seen| seen.model == "judy").unwrap().prompt();
+    for prompt in [&asked, &judged] {
+        assert!(prompt.contains("Write every text in Dutch"), "{prompt}");
+    }
+    let events = home.events("last");
+    let What::RunStarted(opening) = &events[0].what else { panic!("{:?}", events[0]) };
+    let terms = opening.council.as_ref().unwrap();
+    assert_eq!((terms.budget_ms, terms.seed), (77_000, -1_i64 as u64));
     assert_eq!(final_plan(&home)["metadata"]["used_plans"], json!(["first"]));
     spec["repo_context"]["paths"] = json!(["../task.json"]);
     write(&spec);

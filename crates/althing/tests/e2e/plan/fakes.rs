@@ -284,6 +284,20 @@ fn configured_agents_sit_by_name_and_may_judge() {
 }
 
 #[test]
+fn who_is_only_there_is_not_asked() {
+    let upstream = council();
+    let home = home(&upstream);
+    let bin = home.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::copy(home.path().join("claude-lines"), bin.join("claude")).unwrap();
+    let home = home.set("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
+    home.run(&["plan", "--task", "Move the shop", "--seed", "7"]).ends(0);
+    assert_eq!(starts(&home, "claude-lines"), 0);
+    home.run(&["plan", "--task", "Move the shop", "--planners", "claude-cli"]).ends(0);
+    assert_eq!(starts(&home, "claude-lines"), 1);
+}
+
+#[test]
 fn a_council_never_starts_a_council() {
     let upstream = council();
     let home = home(&upstream).set("ALTHING_AGENT", "1-2");
