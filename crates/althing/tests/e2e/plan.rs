@@ -301,7 +301,7 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
     assert!(!asked.contains(&root.display().to_string()), "where it lies is nobody's business");
     let judged = seen.iter().find(|seen| seen.model == "judy").unwrap().prompt();
     for prompt in [&asked, &judged] {
-        assert!(prompt.contains("Write every text in Dutch"), "{prompt}");
+        assert!(prompt.contains("Write every text in nl;"), "{prompt}");
     }
     let events = home.events("last");
     let What::RunStarted(opening) = &events[0].what else { panic!("{:?}", events[0]) };
