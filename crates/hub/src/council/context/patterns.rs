@@ -61,7 +61,7 @@ impl Pattern {
 fn fits(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where to go on after a star that takes one more byte: behind it, and in the text.
-    let (mut star, mut double): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    let (mut star, mut double) = (None::<(usize, usize)>, None::<(usize, usize)>);
     loop {
         match pattern.get(p) {
             None if t == text.len() => return true,
