@@ -24,12 +24,16 @@ pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     if args.check {
         return check(&task, &Desk::open()).map_err(failed);
     }
-    council::check(&task).map_err(failed)?;
     let desk = Desk::open();
     desk.warn();
+    // Making ready the check takes as long as opening the history does.
+    let checked = task.clone();
+    let checked = tokio::task::spawn_blocking(move || council::check(&checked));
+    let library = desk.library().await;
+    checked.await.map_err(Fault::internal).flatten().map_err(failed)?;
+    let library = library?;
     let (output, ui) = (args.output, args.ui);
     let wanted = wanted(args, task, &desk);
-    let library = desk.library().await?;
     let page = if ui { Some(Page::open(&desk, library.clone()).await?) } else { None };
     let runs = desk.runs(library.clone());
     let begun = runs.plan(wanted).await.map_err(failed)?;
