@@ -1,6 +1,7 @@
 // What a person does on the page of extensions.
 
-export const press = (page, command) => page.click(`[data-command=${JSON.stringify(command)}]`);
+/** Presses a command's button, as soon as its extension has told of it. */
+export const press = (page, command) => page.locator(`[data-command=${JSON.stringify(command)}]`).click();
 export const until = (page, part) => page.waitForFunction(
   (part) => document.getElementById("text").value.includes(part), {}, part);
 export const logged = (page, part) => page.waitForFunction(
