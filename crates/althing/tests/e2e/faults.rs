@@ -96,6 +96,20 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_proxy_of_the_environment_is_used_but_for_what_it_excepts() {
+    let home = Home::new()
+        .set("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+        .set("OPENAI_BASE_URL", "https://api.invalid/v1")
+        .set("HTTPS_PROXY", "http://ada:secret@127.0.0.1:9");
+    let ask = ["ask", "Hello?", "--models", "openai:ada"];
+    let done = home.run(&ask);
+    done.ends(16).warns("the proxy at http://127.0.0.1:9 does not help");
+    assert!(!done.err.contains("secret"), "{done:?}");
+    let done = home.set("NO_PROXY", "api.invalid").run(&ask);
+    done.ends(16).warns("no host is called api.invalid");
+}
+
+#[test]
 fn an_unknown_model_or_provider_is_named_with_what_to_do() {
     let home = Home::new();
     home.run(&["ask", "q", "--models", "nope-9,demo:builder"]).ends(12).warns("nope-9");

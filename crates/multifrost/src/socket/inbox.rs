@@ -55,9 +55,11 @@ pub(crate) struct Inbox {
 /// Greets, and waits for READY, within a limit.
 pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Link>, Inbox)> {
     stream.set_nodelay(true)?;
-    // Most connections never leave the machine, where nothing is ever congested, and this costs
-    // least. Every system has it; where it cannot be set, its own choice is as good.
-    let _ = set_tcp_congestion(&stream, "reno");
+    if stream.peer_addr()?.ip().is_loopback() {
+        // Nothing is ever congested there, and this costs least. Every system has it; where it
+        // cannot be set, its own choice is as good.
+        let _ = set_tcp_congestion(&stream, "reno");
+    }
     drop(black_box(Vec::<u8>::with_capacity(KEPT_BYTES)));
     let session = Session::new(terms.role, terms.message_bytes_max);
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
