@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / "target/peers/quorum-bench"
 ALTHING = ROOT / "target/release/althing"
 UPSTREAM = ROOT / "target/release/upstream"
+BARE_CLIENT = ROOT / "target/release/bare_client"
 MODELS = ["alpha", "beta", "gamma"]
 STEP_SECONDS_MAX = 120
 
@@ -171,9 +172,15 @@ def requests():
     return rates
 
 
+def bare_calls(url):
+    """Milliseconds of the calls of one discussion with nothing around them, on warm connections."""
+    done = subprocess.run([str(BARE_CLIENT), url, "2"], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)[-1]
+
+
 def discussions(latency_ms, runs):
-    """Milliseconds of a standard discussion, and the memory after them."""
-    times, memory = {}, {}
+    """Milliseconds of a standard discussion and of its bare calls, taken in turn; the memory after them."""
+    times, memory = {"bare": []}, {}
     params = {"question": "Hello?", "model_ids": MODELS, "options": {"method": "standard"}}
     with Upstream(latency_ms) as upstream:
         for kind in ["undelayed", "althing"]:
@@ -182,15 +189,15 @@ def discussions(latency_ms, runs):
                 backend.call("initialize", {})
                 backend.call("list_models", {})
                 backend.call("run_discussion", params)
-                values = []
+                times[kind] = []
                 for _ in range(runs):
+                    times["bare"].append(bare_calls(upstream.url))
                     began = time.perf_counter()
                     backend.call("run_discussion", params)
-                    values.append((time.perf_counter() - began) * 1e3)
-                times[kind] = statistics.median(values)
+                    times[kind].append((time.perf_counter() - began) * 1e3)
                 memory[kind] = backend.memory_mb()
                 backend.end()
-    return times, memory
+    return {kind: statistics.median(values) for kind, values in times.items()}, memory
 
 
 def main():
@@ -206,10 +213,10 @@ def main():
           f"althing {rates['althing']:.0f}/s, ratio {rates['althing'] / rates['unthrottled']:.0f}", flush=True)
     for latency in (0, 50):
         times, memory = discussions(latency, runs)
-        path = latency * 10
-        print(f"standard discussion, 3 models, {latency} ms upstream (critical path {path} ms): original without "
-              f"throttle and delay {times['undelayed']:.1f} ms, althing {times['althing']:.1f} ms, "
-              f"over the critical path {times['undelayed'] - path:.1f} and {times['althing'] - path:.1f} ms", flush=True)
+        bare, original, althing = times["bare"], times["undelayed"], times["althing"]
+        print(f"standard discussion, 3 models, {latency} ms upstream: its bare calls {bare:.1f} ms, original without "
+              f"throttle and delay {original:.1f} ms, althing {althing:.1f} ms, over the bare calls "
+              f"{original - bare:.1f} and {althing - bare:.1f} ms", flush=True)
         print(f"memory after {runs + 1} discussions: original {memory['undelayed']:.1f} MB, "
               f"althing {memory['althing']:.1f} MB, ratio {memory['althing'] / memory['undelayed']:.2f}", flush=True)
 

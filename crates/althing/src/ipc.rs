@@ -1,7 +1,7 @@
 //! `althing --ipc`: the backend of Quorum frontends on standard input and output.
 
-use crate::report;
 use crate::watch::Stops;
+use crate::{report, stdio};
 use althing_assembly::demo::Pace;
 use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
@@ -61,7 +61,7 @@ fn serve() -> Result<()> {
         let secrets = Secrets::open(&config.data_dir, &world);
         let library = Library::new(world.clone(), config, store, secrets);
         let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
-        let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
+        let (reader, writer) = (stdio::input(), stdio::output());
         quorum::serve(runs, world.home, reader, writer, stops.next()).await;
         library.workers().close().await;
         Ok(())

@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod input;
 mod ipc;
+mod stdio;
 mod terminal;
 mod watch;
 

@@ -59,7 +59,7 @@ impl Room<'_> {
         let (before, loss) = (loss.clone(), loss.clone());
         let work = move |db: &Connection| match before.get() {
             Some(fault) => Err(fault.clone().into()),
-            None => events.iter().try_for_each(|event| rows::append(db, event)),
+            None => rows::append(db, &events),
         };
         // An error means that there is one already: only the first counts.
         self.0.put(work, move |fault| drop(loss.set(fault.clone())))
@@ -94,7 +94,7 @@ impl Store {
 
     /// Writes events, all or none, and returns after the commit.
     pub async fn append(&self, events: Vec<Event>) -> Result<()> {
-        self.write(move |db| events.iter().try_for_each(|event| rows::append(db, event))).await
+        self.write(move |db| rows::append(db, &events)).await
     }
 
     /// A place in the writer's queue; waits while it is full.

@@ -2,6 +2,7 @@
 
 use super::{Desk, page, print, tell};
 use crate::args;
+use crate::stdio;
 use crate::terminal::{DIM, GOOD};
 use crate::watch::Stops;
 use althing_hub::extensions::{Studio, Troupe};
@@ -145,7 +146,7 @@ pub async fn mcp() -> Result<()> {
     desk.warn();
     let mut stops = Stops::new()?;
     let service = Service::open(desk.world.clone()).await?;
-    let (reader, writer) = (tokio::io::stdin(), tokio::io::stdout());
+    let (reader, writer) = (stdio::input(), stdio::output());
     let served = tools::serve(service.clone(), reader, writer, stops.next()).await;
     service.close().await?;
     served

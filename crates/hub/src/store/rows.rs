@@ -52,21 +52,38 @@ pub enum Standing {
 const SELECT: &str = "SELECT id, started_at_ms, updated_at_ms, method, question, models, demo, \
     speeches, failures, cost_usd, unpriced, consensus, ending FROM runs";
 
-/// Adds one event behind the last. What is out of order, or there already, is refused.
-pub(super) fn append(db: &Connection, event: &Event) -> Result<(), Trouble> {
-    if let What::RunStarted(opening) = &event.what {
-        open(db, event, opening)?;
+/// Adds events behind the last of their runs. What is out of order, or there already, is refused.
+pub(super) fn append(db: &Connection, events: &[Event]) -> Result<(), Trouble> {
+    events.chunk_by(|one, next| one.run == next.run).try_for_each(|of_one| extend(db, of_one))
+}
+
+/// Adds events of one run. Its row is read once and written once, however many they are.
+fn extend(db: &Connection, events: &[Event]) -> Result<(), Trouble> {
+    let [first, ..] = events else { return Ok(()) };
+    if let What::RunStarted(opening) = &first.what {
+        open(db, first, opening)?;
     }
-    let run = claim(db, event)?;
-    let sql = "INSERT INTO events (number, json) VALUES (?1 << 32 | ?2, ?3)";
-    change(db, sql, params![run, event.seq as i64, to_json(event)?])?;
-    book(db, event)
+    let sql = "SELECT number, events FROM runs WHERE id = ?1";
+    let found = db
+        .prepare_cached(sql)?
+        .query_row([&first.run], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (run, mut due): (i64, i64) = found.ok_or_else(|| unopened(first))?;
+    for event in events {
+        if event.seq as i64 != due {
+            return Err(misplaced(event, due));
+        }
+        let sql = "INSERT INTO events (number, json) VALUES (?1 << 32 | ?2, ?3)";
+        change(db, sql, params![run, due, to_json(event)?])?;
+        due += 1;
+    }
+    book(db, run, events)
 }
 
 fn open(db: &Connection, event: &Event, opening: &Opening) -> Result<(), Trouble> {
     let models: Vec<&str> = opening.seats.iter().map(|seat| seat.model.as_str()).collect();
     let (models, demo) = (to_json(&models)?, opening.seats.iter().any(|seat| seat.demo));
-    // Where the run is there already, `claim` refuses.
+    // Where the run is there already, its next place is not the first.
     let sql = "INSERT OR IGNORE INTO runs
         (id, started_at_ms, updated_at_ms, method, question, models, demo)
         VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6)";
@@ -74,53 +91,70 @@ fn open(db: &Connection, event: &Event, opening: &Opening) -> Result<(), Trouble
     change(db, sql, params![event.run, at_ms, method, question, models, demo])
 }
 
-/// Takes the event's place in its run, and gives the run's number: places have no gaps and no two
-/// writers share one.
-fn claim(db: &Connection, event: &Event) -> Result<i64, Trouble> {
-    let sql = "UPDATE runs SET events = events + 1, updated_at_ms = ?3
-        WHERE id = ?1 AND events = ?2 RETURNING number";
-    let (seq, at_ms) = (event.seq as i64, event.at_ms as i64);
-    let mut claim = db.prepare_cached(sql)?;
-    let number = claim.query_row(params![event.run, seq, at_ms], |row| row.get(0)).optional()?;
-    if let Some(number) = number {
-        return Ok(number);
-    }
-    let next: Option<i64> = db
-        .query_row("SELECT events FROM runs WHERE id = ?1", [&event.run], |row| row.get(0))
-        .optional()?;
-    let run = &event.run;
-    Err(Trouble::Ours(Fault::internal(match next {
-        Some(next) => format!("run {run}: event {seq} came where {next} was due"),
-        None => format!("run {run}: event {seq} came before the run was opened"),
-    })))
+fn unopened(event: &Event) -> Trouble {
+    let (run, seq) = (&event.run, event.seq);
+    let message = format!("run {run}: event {seq} came before the run was opened");
+    Trouble::Ours(Fault::internal(message))
 }
 
-/// Keeps in the run's row what lists show.
-fn book(db: &Connection, event: &Event) -> Result<(), Trouble> {
-    match &event.what {
-        What::TurnEnded { outcome: Outcome::Said(said), .. } => book_speech(db, &event.run, said),
-        What::TurnEnded { outcome: Outcome::Failed(_), .. } => {
-            change(db, "UPDATE runs SET failures = failures + 1 WHERE id = ?1", [&event.run])
+fn misplaced(event: &Event, due: i64) -> Trouble {
+    let (run, seq) = (&event.run, event.seq);
+    let message = format!("run {run}: event {seq} came where {due} was due");
+    Trouble::Ours(Fault::internal(message))
+}
+
+/// What events add to their run's row.
+#[derive(Default)]
+struct Gain<'a> {
+    speeches: u32,
+    failures: u32,
+    cost_usd: f64,
+    unpriced: u32,
+    consensus: Option<&'a str>,
+    /// The last word on how the run ended: where it was resumed, not at all.
+    ending: Option<Option<&'a Ending>>,
+}
+
+impl<'a> Gain<'a> {
+    fn add(mut self, event: &'a Event) -> Gain<'a> {
+        match &event.what {
+            What::TurnEnded { outcome: Outcome::Said(said), .. } => self.add_speech(said),
+            What::TurnEnded { outcome: Outcome::Failed(_), .. } => self.failures += 1,
+            What::RunResumed { .. } => self.ending = Some(None),
+            What::RunEnded { ending, .. } => self.ending = Some(Some(ending)),
+            _ => {}
         }
-        What::RunResumed { .. } => book_ending(db, &event.run, None),
-        What::RunEnded { ending, .. } => book_ending(db, &event.run, Some(to_json(ending)?)),
-        _ => Ok(()),
+        self
+    }
+
+    fn add_speech(&mut self, said: &'a Said) {
+        self.speeches += 1;
+        self.cost_usd += said.cost_usd.unwrap_or(0.0);
+        self.unpriced += u32::from(said.cost_usd.is_none());
+        if let Parts::Synthesis(synthesis) = &said.parts {
+            self.consensus = Some(&synthesis.consensus);
+        }
     }
 }
 
-fn book_speech(db: &Connection, run: &str, said: &Said) -> Result<(), Trouble> {
-    let consensus = match &said.parts {
-        Parts::Synthesis(synthesis) => Some(&synthesis.consensus),
-        _ => None,
-    };
-    let sql = "UPDATE runs SET speeches = speeches + 1, cost_usd = cost_usd + ?2,
-        unpriced = unpriced + ?3, consensus = coalesce(?4, consensus) WHERE id = ?1";
-    let (cost_usd, is_unpriced) = (said.cost_usd.unwrap_or(0.0), said.cost_usd.is_none());
-    change(db, sql, params![run, cost_usd, is_unpriced, consensus])
-}
-
-fn book_ending(db: &Connection, run: &str, ending: Option<String>) -> Result<(), Trouble> {
-    change(db, "UPDATE runs SET ending = ?2 WHERE id = ?1", params![run, ending])
+/// Keeps in the run's row what lists show, and how many events there are.
+fn book(db: &Connection, run: i64, events: &[Event]) -> Result<(), Trouble> {
+    let gain = events.iter().fold(Gain::default(), Gain::add);
+    let at_ms = events.last().map(|event| event.at_ms as i64);
+    let ending = gain.ending.flatten().map(to_json).transpose()?;
+    let sql = "UPDATE runs SET events = events + ?2, updated_at_ms = coalesce(?3, updated_at_ms),
+        speeches = speeches + ?4, failures = failures + ?5, cost_usd = cost_usd + ?6,
+        unpriced = unpriced + ?7, consensus = coalesce(?8, consensus),
+        ending = CASE WHEN ?9 THEN ?10 ELSE ending END WHERE number = ?1";
+    let Gain { speeches, failures, cost_usd, unpriced, consensus, .. } = gain;
+    let (count, is_told) = (events.len() as i64, gain.ending.is_some());
+    change(
+        db,
+        sql,
+        params![
+            run, count, at_ms, speeches, failures, cost_usd, unpriced, consensus, is_told, ending
+        ],
+    )
 }
 
 fn change(db: &Connection, sql: &str, params: impl Params) -> Result<(), Trouble> {

@@ -1,6 +1,7 @@
 //! `play`: a recording in the place of an extension.
 
 use super::run::read_recording;
+use crate::stdio;
 use althing_hub::extensions::replay;
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
@@ -15,7 +16,7 @@ const SHOWN_CHARS_MAX: usize = 300;
 pub async fn play(recording: &Path) -> Result<()> {
     let lines = read_recording(recording)?;
     let broke = |error| Fault::new(Kind::Upstream, format!("standard input or output: {error}"));
-    let played = replay(&lines, tokio::io::stdin(), tokio::io::stdout()).await.map_err(broke)?;
+    let played = replay(&lines, stdio::input(), stdio::output()).await.map_err(broke)?;
     // Folders and versions are this machine's.
     let by_nature = |line: usize| lines[line].message["method"] == "initialize";
     for difference in played.iter().filter(|it| !by_nature(it.line)) {
