@@ -222,8 +222,9 @@ impl Haste {
             What::RunStarted(_)
             | What::RunResumed { .. }
             | What::TurnStarted(_)
-            | What::PauseStarted { .. }
             | What::RunEnded { .. } => Haste::Waited,
+            // Nothing is asked in a pause: what comes after it waits.
+            What::PauseStarted { .. } => Haste::Queued,
             What::TurnEnded { .. } if open > 0 => Haste::Queued,
             What::LabelsSealed(_) | What::PlanSettled(_) => Haste::Waited,
             What::AnswerChecked(_) | What::PlansJudged(_) | What::Warned { .. } => Haste::Queued,
