@@ -3,6 +3,7 @@
 use crate::watch::Stops;
 use crate::{report, stdio};
 use althing_assembly::demo::Pace;
+use althing_hub::agents;
 use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
 use althing_hub::face::quorum;
@@ -13,6 +14,11 @@ use althing_stdx::{Fault, Result};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long workers and agents may take to end: a frontend that is gone is left within a second, and
+/// what is told it last takes most of that.
+const PARTING_MAX: Duration = Duration::from_millis(150);
 
 /// Whether a frontend started us. Asked before the arguments are parsed: frontends wait for the
 /// first line.
@@ -63,7 +69,9 @@ fn serve() -> Result<()> {
         let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
         let (reader, writer) = (stdio::input(), stdio::output());
         quorum::serve(runs, world.home, reader, writer, stops.next()).await;
-        library.workers().close().await;
+        // What is not over by then is killed when it is dropped.
+        let over = async { tokio::join!(library.workers().close(), agents::settle()) };
+        let _ = tokio::time::timeout(PARTING_MAX, over).await;
         Ok(())
     });
     // A read of standard input cannot be cancelled and must not keep us alive.

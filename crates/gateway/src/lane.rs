@@ -11,6 +11,9 @@ use tokio::sync::Semaphore;
 /// sockets and memory, not the server.
 const WIDE: usize = 1024;
 
+/// The name of the lane of all servers that are called one after the other.
+pub(crate) const EVERY_SERVER: &str = "every server";
+
 /// How wide a service's lane to `endpoint` is. A server of this machine has its own limit, and so
 /// has one where the person wants fewer calls than usual. For the others the usual number is meant
 /// for one discussion; a service has many clients.

@@ -110,6 +110,7 @@ pub struct Gateway {
     /// Lanes of calls that come in through routes: wider where the server takes many.
     wide: Arc<Lanes>,
     board: Arc<Board>,
+    is_sequential: bool,
 }
 
 impl Gateway {
@@ -117,12 +118,17 @@ impl Gateway {
     pub fn new(limits: Limits) -> Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board: Arc::default() }
+        Gateway { http, limits, lanes, wide, board: Arc::default(), is_sequential: false }
+    }
+
+    /// The same door, through which all servers that take one call at a time get one between them.
+    pub fn sequential(self) -> Gateway {
+        Gateway { is_sequential: true, ..self }
     }
 
     /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.
     pub fn model(&self, endpoint: &Arc<Endpoint>, model: &str) -> Arc<dyn Model> {
-        let lane = self.lanes.to(&server(&endpoint.base_url), endpoint.parallel);
+        let lane = self.lanes.to(&self.lane_name(endpoint), endpoint.parallel);
         Arc::new(HttpModel::new(self, endpoint, model, lane, self.limits))
     }
 
@@ -137,7 +143,12 @@ impl Gateway {
     fn lane(&self, endpoint: &Endpoint) -> Arc<Semaphore> {
         let width = lane::width(endpoint);
         let lanes = if width == endpoint.parallel { &self.lanes } else { &self.wide };
-        lanes.to(&server(&endpoint.base_url), width)
+        lanes.to(&self.lane_name(endpoint), width)
+    }
+
+    fn lane_name(&self, endpoint: &Endpoint) -> String {
+        let is_shared = self.is_sequential && endpoint.parallel == 1;
+        if is_shared { lane::EVERY_SERVER.into() } else { server(&endpoint.base_url) }
     }
 
     /// The chat models the endpoint has, with names to show; at most `wait` long.

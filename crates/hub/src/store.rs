@@ -173,11 +173,11 @@ impl Store {
         .await
     }
 
-    /// The values of a list, in order.
+    /// The values of a list, in order, without those that cannot be read.
     pub async fn list(&self, list: &str) -> Result<Vec<Value>> {
         let name = list.to_string();
         let rows = self.read(move |db| kv::list(db, &name)).await?;
-        rows.iter().map(|json| self.value(list, json)).collect()
+        Ok(rows.iter().filter_map(|json| serde_json::from_str(json).ok()).collect())
     }
 
     /// Puts `value` at the end of a list, where it may stand already, and lets go of the first

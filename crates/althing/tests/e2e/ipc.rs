@@ -24,6 +24,16 @@ fn it_is_ready_at_once_however_it_is_called() {
     }
 }
 
+/// Whatever it has to read first: nobody writes into this configuration, so reading it never ends.
+#[test]
+fn it_says_so_before_it_does_anything_else() {
+    let config = tempfile::tempdir().unwrap();
+    let pipe = config.path().join("config.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let home = Home::new().set("ALTHING_CONFIG", &pipe.display().to_string());
+    drop(Backend::start(&home));
+}
+
 #[test]
 fn it_takes_no_other_arguments() {
     let home = Home::new();

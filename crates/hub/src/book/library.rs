@@ -3,7 +3,7 @@
 
 use super::endpoint::Openers;
 use super::{Book, Entry, Means};
-use crate::config::{Config, World};
+use crate::config::{Config, Execution, World};
 use crate::local::{self, Runners};
 use crate::log::now_ms;
 use crate::secrets::Secrets;
@@ -54,7 +54,10 @@ impl Library {
             None => config,
         };
         crate::agents::sweep(&config.data_dir);
-        let gateway = Gateway::new(config.limits());
+        let gateway = match *config.execution_mode {
+            Execution::Sequential => Gateway::new(config.limits()).sequential(),
+            _ => Gateway::new(config.limits()),
+        };
         let runners = Runners::new(local::Options::new(&world, &config));
         let data_dir = config.data_dir.value.clone();
         let means = Means { world, data_dir, secrets, gateway, runners };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Parts;
 use crate::methods::tests::kit::{name, render, table as kit_table, voice};
 use althing_testkit::Step;
 use expect_test::expect;
@@ -60,6 +61,30 @@ fn decisions_as_models_write_them() {
     );
     check("alignment: no\nanalysis: why", "NO |  | why | See analysis | 1. Tea");
     check("Tea, of course.", "NO |  | Tea, of course. | See analysis | 1. Tea");
+}
+
+#[test]
+fn lists_as_models_write_them() {
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        let (model, name) = ("test:ada".into(), "Ada".into());
+        let (text_said, parts) = (text.to_string(), Parts::Plain);
+        let said = [Spoken { seat: 0, model, name, role: None, text: text_said, parts }];
+        let names = |items: Vec<Item>| {
+            items.into_iter().map(|item| item.name).collect::<Vec<_>>().join(", ")
+        };
+        let found = [names(pooled(&said, ALTERNATIVES)), names(pooled(&said, CRITERIA))];
+        assert_eq!(found.join(" | "), want, "\n{text}");
+    }
+    check("ALTERNATIVE A: Tea: hot\nALTERNATIVE B: Water: cold", "Tea, Water | ");
+    check("**ALTERNATIVE A:** Tea: hot\n**Alternative B**: Water", "Tea, Water | ");
+    check("alternative a: Tea\n\nalternative b: Water", "Tea, Water | ");
+    check("ALTERNATIVE B: Water\nALTERNATIVE A: Tea", "Tea, Water | ");
+    check("ALTERNATIVE A: Tea\nALTERNATIVE C: None\nALTERNATIVE D: Milk", "Tea, Milk | ");
+    check("## Criterion 1: Price: in money\n## Criterion 2: Taste", " | Price, Taste");
+    check("**criterion 2:** Taste\n**criterion 1:** Price", " | Price, Taste");
+    check("Tea or water.", " | ");
+    check("", " | ");
 }
 
 #[tokio::test(start_paused = true)]

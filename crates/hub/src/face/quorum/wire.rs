@@ -212,9 +212,14 @@ impl Wire {
     }
 
     fn synthesis(&self, by: &Turn, synthesis: &Synthesis) -> Note {
-        let own = synthesis.more.iter().filter(|more| !ASIDES.contains(&more.name.as_str()));
-        let more: String =
-            own.map(|more| format!("\n\n**{}**\n{}", more.name, more.text)).collect();
+        let agreed = (!synthesis.agreed.is_empty()).then_some(("Agreed", &synthesis.agreed));
+        let own = synthesis.more.iter().map(|more| (more.name.as_str(), &more.text));
+        let own = own.filter(|(name, _)| !ASIDES.contains(name));
+        let more: String = agreed
+            .into_iter()
+            .chain(own)
+            .map(|(name, text)| format!("\n\n**{name}**\n{text}"))
+            .collect();
         let params = json!({
             "consensus": synthesis.consensus,
             "synthesis": format!("{}{more}", synthesis.synthesis),

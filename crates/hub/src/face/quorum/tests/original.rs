@@ -21,6 +21,9 @@ use super::kit::{Event, KEY, Machine, Still, named, nowhere};
 use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// A discussion of these voices without pauses.
@@ -67,17 +70,24 @@ async fn random_and_rotate_choose_twice() {
     let machine = Machine::new().env("QUORUM_PAUSE_TIMEOUT", "0");
     let mut client = machine.connect();
     let ids = ["demo:ada", "demo:bob", "demo:cy"];
+    let options = |mode: &str| json!({"max_turns": 1, "synthesizer_mode": mode});
     for mode in ["rotate", "random"] {
         let mut chosen = Vec::new();
         for _ in 0..6 {
-            let options = json!({"max_turns": 1, "synthesizer_mode": mode});
-            let (events, _) = client.run(&ids, options).await;
+            let (events, _) = client.run(&ids, options(mode)).await;
             let synthesis = &named(&events, "synthesis")[0]["synthesizer_model"];
             assert_eq!(named(&events, "thinking").last().unwrap()["model"], *synthesis);
             chosen.push(synthesis.as_str().unwrap().to_string());
         }
         if mode == "rotate" {
             assert_eq!(chosen, [ids, ids].concat());
+        } else {
+            // Always the same one comes up once in 3^23 times.
+            for _ in 6..24 {
+                let (events, _) = client.run(&ids, options(mode)).await;
+                chosen.push(named(&events, "synthesis")[0]["synthesizer_model"].to_string());
+            }
+            assert!(chosen.iter().collect::<HashSet<_>>().len() > 1, "{chosen:?}");
         }
     }
 }
@@ -166,6 +176,29 @@ async fn delphi_ignores_the_sequential_mode() {
     assert_eq!(upstream.peak_in_flight(), 1);
 }
 
+/// One call at a time is meant for all servers together.
+#[tokio::test(start_paused = true)]
+async fn the_sequential_mode_is_one_line_before_all_servers() {
+    for (mode, want) in [("sequential", false), ("auto", true)] {
+        let _still = Still::hold();
+        let one = Arc::new(Upstream::start(Options::default().latency(Duration::from_millis(50))));
+        let (busy, has_met) = (one.clone(), Arc::new(AtomicBool::new(false)));
+        let meets = has_met.clone();
+        let other = Upstream::start(Options::default().mishap(move |_| {
+            meets.fetch_or(busy.in_flight() > 0, Ordering::Relaxed);
+            None
+        }));
+        let machine = Machine::new()
+            .env("OPENAI_API_KEY", KEY)
+            .env("OPENAI_BASE_URL", &format!("{}/v1", one.url()))
+            .env("CUSTOM_BASE_URL", &format!("{}/v1", other.url()))
+            .env("QUORUM_EXECUTION_MODE", mode);
+        let ids = ["openai:a", "openai:b", "custom:c"];
+        run(machine, &ids, json!({"method": "delphi"})).await;
+        assert_eq!(has_met.load(Ordering::Relaxed), want, "{mode}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_local_model_makes_the_others_wait() {
     let _still = Still::hold();
@@ -185,6 +218,31 @@ async fn a_local_model_makes_the_others_wait() {
         }
     }
     assert_eq!(done, HashSet::from(["openai:a", "openai:b"].map(String::from)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hung_server_takes_longer_than_it_may() {
+    let upstream = Upstream::start(Options::default());
+    let machine = Machine::new()
+        .env("OPENAI_API_KEY", KEY)
+        .env("OPENAI_BASE_URL", &format!("{}/v1", upstream.url()))
+        .env("QUORUM_MODEL_TIMEOUT", "20")
+        .env("QUORUM_PAUSE_TIMEOUT", "0");
+    let mut client = machine.connect();
+    let (still, began) = (Still::hold(), Instant::now());
+    let params = json!({"question": "Why?", "model_ids": ["openai:hang", "demo:ada", "demo:bob"]});
+    client.request("run_discussion", params).await;
+    upstream.wait_for(|seen| seen.iter().any(|seen| seen.model == "hang")).await;
+    drop(still);
+    let answer = loop {
+        let line: Value = serde_json::from_str(&client.read().await.unwrap()).unwrap();
+        if line["method"] == "independent_answer" {
+            break line["params"].clone();
+        }
+    };
+    assert_eq!((&answer["source"], &answer["failed"]), (&json!("openai:hang"), &json!(true)));
+    assert!(answer["content"].as_str().unwrap().contains("20 s"), "{answer}");
+    assert_eq!(began.elapsed().as_secs(), 20, "{answer}");
 }
 
 #[tokio::test(start_paused = true)]

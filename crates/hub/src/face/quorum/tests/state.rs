@@ -180,6 +180,19 @@ async fn rows_that_are_not_what_they_should_be() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_damaged_input_hides_no_other() {
+    let machine = Machine::on_disk();
+    let mut client = machine.connect();
+    for input in ["one", "two", "three"] {
+        add(&mut client, input).await;
+    }
+    let db = rusqlite::Connection::open(machine.database()).unwrap();
+    let damaged = db.execute("UPDATE kv SET value = '{' WHERE value = '\"two\"'", []).unwrap();
+    assert_eq!(damaged, 1);
+    assert_eq!(history(&mut machine.connect()).await, json!(["one", "three"]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_written_lasts_as_long_as_the_process() {
     let machine = Machine::on_disk();
     let mut client = machine.connect();
