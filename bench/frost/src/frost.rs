@@ -49,11 +49,34 @@ impl crate::Subject for Blocking {
         check(&answer.value()?, BIG)
     }
 
-    /// A thread for each call.
+    fn flight(&mut self, until: Instant) -> Done<usize> {
+        let calls = std::iter::repeat(("hello",)).take_while(|_| Instant::now() < until);
+        let mut count = 0;
+        for answer in self.handle.call_each::<String, _>("echo", calls) {
+            answer?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// The blocking handle with a thread for each call.
+pub struct Threads(pub Blocking);
+
+impl crate::Subject for Threads {
+    fn small(&mut self) -> Done<()> {
+        self.0.small()
+    }
+
+    fn big(&mut self) -> Done<()> {
+        self.0.big()
+    }
+
     fn flight(&mut self, until: Instant) -> Done<usize> {
         let run = || -> usize {
             let mut count = 0;
-            while Instant::now() < until && self.handle.call::<String>("echo", ("hello",)).is_ok() {
+            let call = || self.0.handle.call::<String>("echo", ("hello",));
+            while Instant::now() < until && call().is_ok() {
                 count += 1;
             }
             count

@@ -206,6 +206,12 @@ impl Packet {
         self.bytes.len() - self.start
     }
 
+    /// Its memory, empty.
+    pub(crate) fn into_room(mut self) -> Vec<u8> {
+        self.bytes.clear();
+        self.bytes
+    }
+
     /// Some of its bytes are sent.
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.start += bytes;

@@ -1,18 +1,47 @@
 //! Names of calls.
 
+use std::fmt;
+use std::ops::Deref;
+
+/// The text of a UUID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Uuid([u8; 36]);
+
+impl Uuid {
+    /// A text that is as long as one: enough to look it up.
+    pub(crate) fn of(text: &str) -> Option<Uuid> {
+        text.as_bytes().try_into().ok().map(Uuid)
+    }
+}
+
+impl Deref for Uuid {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("it is made of text")
+    }
+}
+
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
 /// A UUID of version 4. It need only be unique, so the generator need not be a secret one.
-pub(crate) fn fresh() -> String {
+pub(crate) fn fresh() -> Uuid {
     // The version is the first digit of the third group, the variant that of the fourth.
     let high = fastrand::u64(..) & !0xf000 | 0x4000;
     let low = fastrand::u64(..) & !(0b11 << 62) | 0b10 << 62;
-    let mut id = Vec::with_capacity(36);
+    let mut text = [b'-'; 36];
+    let mut at = 0;
     for (place, byte) in high.to_be_bytes().into_iter().chain(low.to_be_bytes()).enumerate() {
-        if [4, 6, 8, 10].contains(&place) {
-            id.push(b'-');
-        }
-        id.extend([byte >> 4, byte & 0xf].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+        at += usize::from([4, 6, 8, 10].contains(&place));
+        let digits = [byte >> 4, byte & 0xf].map(|it| b"0123456789abcdef"[usize::from(it)]);
+        text[at..at + 2].copy_from_slice(&digits);
+        at += 2;
     }
-    String::from_utf8(id).expect("digits are ASCII")
+    Uuid(text)
 }
 
 #[cfg(test)]

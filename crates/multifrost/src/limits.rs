@@ -9,6 +9,9 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 pub const DEPTH_MAX: usize = 256;
 /// Calls of a parent that wait for their answer; a further one waits for a place.
 pub const PENDING_CALLS_MAX: usize = 1024;
+/// Calls of one [`crate::parent::Blocking::call_each`] that are on their way; a further one is sent
+/// when the first of them is answered.
+pub const EACH_CALLS_MAX: usize = 100;
 /// How long a call may take where nothing else is said; then it is given up.
 pub const CALL_MAX: Duration = Duration::from_secs(60);
 /// Calls that a child keeps for later; beyond that it reads no more until one is done.

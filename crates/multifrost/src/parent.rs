@@ -1,6 +1,7 @@
 //! The parent: it starts a worker or finds a service, and calls its functions.
 
 mod blocking;
+mod each;
 mod heartbeat;
 mod options;
 mod reply;

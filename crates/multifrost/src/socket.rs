@@ -16,6 +16,7 @@ use crate::limits::CONNECTIONS_MAX;
 use crate::zmtp::Role;
 pub(crate) use inbox::{Inbox, Patience};
 pub(crate) use link::{Link, SendError};
+pub(crate) use spin::SPIN_MAX;
 
 /// The only address where nothing else is said: a worker is nobody else's business.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -3,8 +3,11 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::each::Each;
 use super::{BlockingItems, CallOptions, Options, Parent, Reply, STOP_GRACE, pack, stream};
 use crate::error::Error;
+#[cfg(doc)]
+use crate::limits::EACH_CALLS_MAX;
 use crate::value::Value;
 use crate::wait::block_on;
 
@@ -55,6 +58,29 @@ impl Blocking {
         let max = options.timeout.unwrap_or(shared.options.call_max);
         let answer = shared.request_blocking(options, function, &args, max);
         answer.unwrap_or(Err(Error::TimedOut(max)))
+    }
+
+    /// Calls a function for each of the arguments, and gives the answers in their order. Up to
+    /// [`EACH_CALLS_MAX`] calls are on their way at once, so one thread keeps a worker busy. The
+    /// time limit is that of each answer, from when it is asked for. A call that fails ends no
+    /// other; when the iterator is dropped, those that are not answered are given up.
+    ///
+    /// ```no_run
+    /// # fn example(calc: multifrost::parent::Blocking) -> Result<(), multifrost::Error> {
+    /// let pairs = (0..1_000_000).map(|n| (n, 1));
+    /// for sum in calc.call_each::<i64, _>("add", pairs) {
+    ///     println!("{}", sum?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn call_each<'a, T: DeserializeOwned, A: Serialize>(
+        &'a self,
+        function: &'a str,
+        args: impl IntoIterator<Item = A>,
+    ) -> impl Iterator<Item = Result<T, Error>> {
+        let args = args.into_iter().map(pack);
+        Each::new(&self.parent.inner.shared, function, args).map(|answer| answer?.read())
     }
 
     /// As [`Parent::stream`].

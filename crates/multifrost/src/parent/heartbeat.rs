@@ -41,7 +41,7 @@ pub(super) fn run(shared: &Shared, terms: Heartbeat, hangs: impl Fn()) {
         pause = terms.interval;
         let Some(link) = shared.link_now() else { continue };
         let id = id::fresh();
-        shared.beat.open(Some(id.clone()));
+        shared.beat.open(Some(id.to_string()));
         let draft = Draft::new(Kind::Heartbeat, Id::Text(&id));
         let draft = draft.packed("metadata", &heartbeat_metadata(now(), false));
         // One that cannot be sent stays without an answer.

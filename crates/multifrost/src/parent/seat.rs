@@ -1,10 +1,11 @@
 //! Who reads a connection. A caller that waits on its thread reads by itself, for itself and for all
-//! others: so an answer wakes nobody on its way. Where no caller reads, the connection's own thread
+//! others: so an answer wakes nobody on its way. Of the callers that are tasks the newest looks in
+//! again and again, between what other tasks do. Where no caller reads, the connection's own thread
 //! does. There is one seat, and whoever has the inbox sits in it.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::socket::Inbox;
@@ -20,6 +21,11 @@ pub(super) struct Seat {
     changed: Condvar,
     /// Whether the last caller waited on its thread.
     is_liked: AtomicBool,
+    /// Callers that wait for an answer now.
+    waiting: AtomicUsize,
+    /// Tasks that look in, or are about to, and how many have so far.
+    lookouts: AtomicUsize,
+    newest: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -32,15 +38,53 @@ struct State {
     is_wanted: bool,
     /// The connection's own thread waits for as long as the caller reads.
     is_asleep: bool,
+    /// A caller has looked for the inbox while somebody else read.
+    is_missed: bool,
     /// How the connection ended under a caller.
     end: Option<io::Error>,
 }
 
 impl Seat {
     pub(super) fn new(inbox: Inbox) -> Seat {
-        let inbox = Some(inbox);
-        let state = State { inbox, turns: 0, is_wanted: true, is_asleep: false, end: None };
-        Seat { state: Mutex::new(state), changed: Condvar::new(), is_liked: false.into() }
+        let state = State {
+            inbox: Some(inbox),
+            turns: 0,
+            is_wanted: true,
+            is_asleep: false,
+            is_missed: false,
+            end: None,
+        };
+        Seat {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            is_liked: false.into(),
+            waiting: 0.into(),
+            lookouts: 0.into(),
+            newest: 0.into(),
+        }
+    }
+
+    /// A caller waits for an answer from now on. Said before it looks for the inbox, so that
+    /// whoever has it sees this when it leaves.
+    pub(super) fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        Waiting(self)
+    }
+
+    pub(super) fn is_awaited(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// Whether one caller waits and no more.
+    pub(super) fn is_alone(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) == 1
+    }
+
+    /// A task is going to look in, instead of those before it.
+    pub(super) fn look_out(self: &Arc<Seat>) -> Lookout {
+        self.lookouts.fetch_add(1, Ordering::SeqCst);
+        let number = self.newest.fetch_add(1, Ordering::SeqCst) + 1;
+        Lookout { seat: self.clone(), number }
     }
 
     /// Whether callers like this one would take the seat whenever it is free.
@@ -55,6 +99,7 @@ impl Seat {
     /// The inbox for a caller, if nobody has it.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
         let mut state = self.lock();
+        state.is_missed = state.inbox.is_none();
         let inbox = state.inbox.take()?;
         state.turns += 1;
         Some(Turn { seat: self, inbox: Some(inbox), end: None })
@@ -102,9 +147,24 @@ impl Seat {
         self.lock().inbox.is_some()
     }
 
-    /// The connection's own thread makes room for callers.
+    /// Whether a task would have read meanwhile.
+    pub(super) fn is_missed(&self) -> bool {
+        self.lookouts.load(Ordering::SeqCst) > 0 && self.lock().is_missed
+    }
+
+    /// The connection's own thread makes room for callers. If none comes that waits, it is wanted
+    /// again at once.
     pub(super) fn leave(&self, inbox: Inbox) {
         self.lock().inbox = Some(inbox);
+        self.want_for_others();
+    }
+
+    /// The seat is free: somebody must read if callers wait and no task looks in. Asked after it
+    /// is, so that whoever found it taken is seen here.
+    pub(super) fn want_for_others(&self) {
+        if self.lookouts.load(Ordering::SeqCst) == 0 && self.is_awaited() {
+            self.want();
+        }
     }
 
     /// A panic of another thread leaves a state that is whole.
@@ -116,6 +176,36 @@ impl Seat {
 impl State {
     fn is_decided(&self) -> bool {
         self.end.is_some() || (self.is_wanted && self.inbox.is_some())
+    }
+}
+
+/// A caller that waits, until it is dropped.
+pub(super) struct Waiting<'a>(&'a Seat);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A task that looks in, until it is dropped; then somebody else must.
+#[derive(Debug)]
+pub(super) struct Lookout {
+    seat: Arc<Seat>,
+    number: u64,
+}
+
+impl Lookout {
+    /// Whether no later call looks in.
+    pub(super) fn is_newest(&self) -> bool {
+        self.seat.newest.load(Ordering::SeqCst) == self.number
+    }
+}
+
+impl Drop for Lookout {
+    fn drop(&mut self) {
+        self.seat.lookouts.fetch_sub(1, Ordering::SeqCst);
+        self.seat.want_for_others();
     }
 }
 

@@ -1,95 +1,105 @@
 //! A call on its way, and who waits for its answer.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::SemaphorePermit;
 use tokio::sync::oneshot::{Receiver, error::TryRecvError};
 
 use super::reply::Reply;
-use super::seat::Turn;
-use super::shared::{Heard, Pending, Shared, Up};
+use super::seat::{Lookout, Turn};
+use super::shared::{Heard, Shared, Up};
 use crate::error::Error;
-use crate::socket::Patience;
+use crate::id::Uuid;
+use crate::socket::{Patience, SPIN_MAX};
 use crate::wait;
 
 /// How long a caller that reads by itself sleeps at most before it looks whether its call was ended
 /// from elsewhere.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
-/// How long a task looks out for its answer at most, if pieces of it or other messages keep coming;
-/// then it lets others run, and the connection's own thread reads.
-const TASK_LOOK_MAX: Duration = Duration::from_millis(1);
+/// How long a task looks for its answer at a time before it lets others run, where there are no
+/// other calls. Where there are, it looks once.
+const GLANCE_MAX: Duration = Duration::from_micros(20);
 
+/// A call that waits for its answer, until it is dropped.
 pub(super) struct Sent<'a> {
+    pub shared: &'a Shared,
     pub up: Up,
+    pub id: Uuid,
     pub receiver: Receiver<Result<Reply, Error>>,
-    pub pending: Pending<'a>,
+    /// For a task that is to look out for the answer.
+    pub lookout: Option<Lookout>,
     /// Whether it was sent with the token that the worker may want.
     pub had_token: bool,
-    pub _place: SemaphorePermit<'a>,
+    /// Whether it may be held back still.
+    pub is_held: bool,
+    pub is_answered: bool,
+    #[expect(dead_code, reason = "held, so that there are not too many")]
+    pub place: SemaphorePermit<'a>,
 }
 
 impl Sent<'_> {
     /// Waits in a task, which looks out for the answer first where that is faster than being woken.
     pub(super) async fn answer(mut self) -> Result<Reply, Error> {
-        self.up.seat.like(false);
-        // With others about, there is better to do than to look out.
-        if !self.shared().is_alone() {
-            self.up.seat.want();
-            return self.receive().await;
+        if self.is_held {
+            tokio::task::yield_now().await;
+            self.flush();
         }
-        let start = wait::now();
-        let has_looked = self.look_out(start + TASK_LOOK_MAX);
-        let answer = self.receive().await;
-        let spin = &self.up.link.spin;
-        if has_looked {
-            spin.spun(start.elapsed())
-        } else {
-            spin.slept(start.elapsed())
+        let lookout = self.lookout.take();
+        let Sent { shared, up, receiver, is_answered, .. } = &mut self;
+        up.seat.like(false);
+        let waiting = up.seat.wait();
+        match &lookout {
+            Some(lookout) => look_out(shared, up, receiver, lookout).await,
+            None => up.seat.want(),
         }
-        answer
-    }
-
-    async fn receive(&mut self) -> Result<Reply, Error> {
-        let answer = (&mut self.receiver).await;
-        self.pending.is_answered = true;
+        // Who is answered needs nobody to read; who is not needs somebody else now.
+        let _waiting = receiver.is_empty().then_some(waiting);
+        drop(lookout);
+        let answer = receiver.await;
+        *is_answered = true;
         answer.unwrap_or(Err(Error::Stopped))
-    }
-
-    /// Looks out for the answer as long as that may pay; whether it did.
-    fn look_out(&self, until: Instant) -> bool {
-        let (up, shared) = (&self.up, self.shared());
-        let turn = if up.link.spin.is_due() { up.seat.turn() } else { None };
-        let has_looked = turn.is_some();
-        if let Some(mut turn) = turn {
-            while shared.is_alone() {
-                match shared.hear(up, turn.inbox(), Patience::Look(until)) {
-                    Ok(Heard::Nothing) => break,
-                    Ok(_) => {}
-                    Err(reason) => {
-                        turn.end(reason);
-                        return true;
-                    }
-                }
-            }
-        }
-        shared.read_for_others(up);
-        has_looked
     }
 
     /// Waits on this thread, and reads meanwhile if nobody does; `None` when the time is over.
     pub(super) fn wait(mut self, deadline: Option<Instant>) -> Option<Result<Reply, Error>> {
+        if let Some(answer) = self.answer_now() {
+            return Some(answer);
+        }
+        if self.is_held {
+            // Other threads may be about to send.
+            thread::yield_now();
+            self.flush();
+        }
         let up = self.up.clone();
         up.seat.like(true);
+        let waiting = up.seat.wait();
         if let Some(turn) = up.seat.turn() {
             let answer = self.lead(turn, deadline);
-            self.shared().read_for_others(&up);
+            drop(waiting);
+            up.seat.want_for_others();
             if answer.is_some() {
                 return answer;
             }
         }
         let answer = wait::block_until(&mut self.receiver, deadline);
         answer.map(|it| it.unwrap_or(Err(Error::Stopped)))
+    }
+
+    /// The answer, if it is there.
+    fn answer_now(&mut self) -> Option<Result<Reply, Error>> {
+        let answer = match self.receiver.try_recv() {
+            Err(TryRecvError::Empty) => return None,
+            answer => answer.unwrap_or(Err(Error::Stopped)),
+        };
+        (self.is_answered, self.is_held) = (true, false);
+        Some(answer)
+    }
+
+    fn flush(&mut self) {
+        self.up.link.flush();
+        self.is_held = false;
     }
 
     /// Reads until the answer is there, the time is over or the connection ends.
@@ -99,19 +109,15 @@ impl Sent<'_> {
         deadline: Option<Instant>,
     ) -> Option<Result<Reply, Error>> {
         loop {
-            match self.receiver.try_recv() {
-                Err(TryRecvError::Empty) => {}
-                answer => {
-                    self.pending.is_answered = true;
-                    return Some(answer.unwrap_or(Err(Error::Stopped)));
-                }
+            if let Some(answer) = self.answer_now() {
+                return Some(answer);
             }
             let look = wait::now() + LOOK_MAX;
             let until = Some(deadline.map_or(look, |deadline| deadline.min(look)));
-            // Others have something to do meanwhile.
-            let is_alone = self.shared().is_alone();
+            // Other threads have something to do meanwhile.
+            let is_alone = self.up.seat.is_alone();
             let patience = if is_alone { Patience::Awake(until) } else { Patience::Asleep(until) };
-            match self.shared().hear(&self.up, turn.inbox(), patience) {
+            match self.shared.hear(&self.up, turn.inbox(), patience) {
                 Ok(Heard::Nothing) if deadline.is_some_and(|it| it <= wait::now()) => return None,
                 Ok(_) => {}
                 Err(reason) => {
@@ -121,8 +127,47 @@ impl Sent<'_> {
             }
         }
     }
+}
 
-    fn shared(&self) -> &Shared {
-        self.pending.shared
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        if self.is_held {
+            self.flush();
+        }
+        if !self.is_answered && self.shared.forget(&self.id) {
+            self.shared.say_cancel(&self.up.link, &self.id);
+        }
     }
+}
+
+/// Looks in again and again as long as that may pay, until the answer is there or a later call
+/// looks in. In between others run.
+async fn look_out(
+    shared: &Shared,
+    up: &Up,
+    receiver: &Receiver<Result<Reply, Error>>,
+    lookout: &Lookout,
+) {
+    let mut since = wait::now();
+    while lookout.is_newest() && receiver.is_empty() {
+        let Ok(heard) = look(shared, up) else { return };
+        let took = since.elapsed();
+        if heard == Heard::Nothing && took < SPIN_MAX {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        up.link.spin.spun(took);
+        if heard == Heard::Nothing {
+            return;
+        }
+        since = wait::now();
+    }
+}
+
+/// Reads what is there, unless somebody else does; an error is the end of the connection.
+fn look(shared: &Shared, up: &Up) -> Result<Heard, ()> {
+    let Some(mut turn) = up.seat.turn() else { return Ok(Heard::Nothing) };
+    let glance = if shared.is_alone() { GLANCE_MAX } else { Duration::ZERO };
+    let heard = shared.hear(up, turn.inbox(), Patience::Look(wait::now() + glance));
+    heard.map_err(|reason| turn.end(reason))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,10 +14,10 @@ use super::reply::{self, Reply};
 use super::seat::Seat;
 use super::sent::Sent;
 use super::stream::Streams;
-use crate::envelope::{Draft, Envelope, Id, Kind, Packet};
+use crate::envelope::{Draft, Envelope, Id, Kind};
 use crate::error::Error;
 use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
-use crate::id;
+use crate::id::{self, Uuid};
 use crate::msgpack;
 use crate::socket::{Inbox, Link, Patience, SendError};
 use crate::token::Token;
@@ -39,27 +40,13 @@ pub(super) struct Up {
     pub seat: Arc<Seat>,
 }
 
-impl Up {
-    /// Sends with others that are about to: what one task after the other sends is one write.
-    async fn send(&self, packet: Packet) -> Result<(), SendError> {
-        let flush = Flush(&self.link);
-        match self.link.hold(packet) {
-            Err(SendError::Full(packet)) => self.link.send(packet).await?,
-            done => done?,
-        }
-        tokio::task::yield_now().await;
-        drop(flush);
-        Ok(())
-    }
-}
-
-/// Sends what is held back, also where a caller gives up.
-struct Flush<'a>(&'a Arc<Link>);
-
-impl Drop for Flush<'_> {
-    fn drop(&mut self) {
-        self.0.flush();
-    }
+/// Who waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    Task,
+    Thread,
+    /// A thread that sends more before it waits.
+    Each,
 }
 
 type Slot = oneshot::Sender<Result<Reply, Error>>;
@@ -75,7 +62,9 @@ pub(super) struct Shared {
     pub places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     is_stopping: watch::Sender<bool>,
-    pending: Mutex<HashMap<String, Slot>>,
+    pending: Mutex<HashMap<Uuid, Slot>>,
+    /// Whether the last wait has brought several answers.
+    is_crowded: AtomicBool,
 }
 
 impl Shared {
@@ -89,6 +78,7 @@ impl Shared {
             phase: watch::Sender::new(Phase::Waiting),
             is_stopping: watch::Sender::new(false),
             pending: Mutex::default(),
+            is_crowded: false.into(),
             options,
         }
     }
@@ -102,7 +92,7 @@ impl Shared {
         args: &Arc<Vec<u8>>,
     ) -> Result<Reply, Error> {
         loop {
-            let sent = self.submit(options, function, args).await?;
+            let sent = self.submit(options, function, args, Who::Task).await?;
             let had_token = sent.had_token;
             let answer = sent.answer().await;
             if had_token || !self.is_asked_for_token(&answer) {
@@ -122,7 +112,8 @@ impl Shared {
         // What is beyond all clocks is without a limit.
         let deadline = wait::now().checked_add(max);
         loop {
-            let sent = match wait::block_until(self.submit(options, function, args), deadline)? {
+            let submitted = self.submit(options, function, args, Who::Thread);
+            let sent = match wait::block_until(submitted, deadline)? {
                 Ok(sent) => sent,
                 Err(error) => return Some(Err(error)),
             };
@@ -134,42 +125,66 @@ impl Shared {
         }
     }
 
-    /// Sends a call, as soon as there is a place for it and a connection.
-    async fn submit(
+    /// Sends a call, or holds it back with others that are about to be sent, as soon as there is a
+    /// place for it and a connection. What has to be waited for is boxed: most calls wait for
+    /// nothing, and a future that is short is made and moved faster.
+    pub(super) async fn submit(
         &self,
         options: &CallOptions,
         function: &str,
         args: &Arc<Vec<u8>>,
+        who: Who,
     ) -> Result<Sent<'_>, Error> {
-        let place = self.places.acquire().await.map_err(|_| Error::Stopped)?;
         loop {
-            let up = self.up().await?;
+            let place = match self.places.try_acquire() {
+                Ok(place) => place,
+                Err(_) => Box::pin(self.places.acquire()).await.map_err(|_| Error::Stopped)?,
+            };
+            let up = match self.up_now() {
+                Some(up) => up,
+                None => Box::pin(self.up()).await?,
+            };
             let id = id::fresh();
             let had_token = self.peer.has(Extension::Auth);
             let packet = self.draft(&id, options, function, args, false)?.finish();
-            let (sender, mut receiver) = oneshot::channel();
-            let is_alone = {
-                let mut pending = self.lock();
-                pending.insert(id.clone(), sender);
-                pending.len() == 1
+            let (sender, receiver) = oneshot::channel();
+            let is_held = self.pend(id, sender) || who == Who::Each;
+            let is_lookout = who == Who::Task && up.link.spin.is_due();
+            let lookout = is_lookout.then(|| up.seat.look_out());
+            let (shared, is_answered) = (self, false);
+            let mut sent = Sent {
+                shared,
+                up,
+                id,
+                receiver,
+                lookout,
+                had_token,
+                is_held,
+                is_answered,
+                place,
             };
-            let mut pending = Pending { shared: self, is_answered: false, id, link: None };
-            let sent = if is_alone {
-                up.link.send(packet).await
-            } else {
-                pending.link = Some(up.link.clone());
-                up.send(packet).await
+            let link = &sent.up.link;
+            let done = match if is_held { link.hold(packet) } else { link.try_send(packet) } {
+                Err(SendError::Full(packet)) => Box::pin(link.send(packet)).await,
+                done => done,
             };
-            if sent.is_ok() {
-                pending.link.get_or_insert_with(|| up.link.clone());
-                return Ok(Sent { up, receiver, pending, had_token, _place: place });
+            if done.is_ok() {
+                return Ok(sent);
             }
             // It ended under our hands. What was not sent whole did not run, so the next
             // connection may have it, unless the call was failed with the others.
-            if let Ok(failed) = receiver.try_recv() {
+            if let Ok(failed) = sent.receiver.try_recv() {
                 failed?;
             }
         }
+    }
+
+    /// A call waits for its answer from now on. Says whether others do, or are about to: then what
+    /// one after the other sends should be one write.
+    fn pend(&self, id: Uuid, slot: Slot) -> bool {
+        let mut pending = self.lock();
+        pending.insert(id, slot);
+        pending.len() > 1 || self.is_crowded.load(Ordering::Relaxed)
     }
 
     /// A call as it is sent: it names our extensions until the worker has named its own, and is of
@@ -203,7 +218,7 @@ impl Shared {
     }
 
     /// Whether a call was refused for want of a token, and there is one to be had.
-    fn is_asked_for_token(&self, answer: &Result<Reply, Error>) -> bool {
+    pub(super) fn is_asked_for_token(&self, answer: &Result<Reply, Error>) -> bool {
         self.options.token.is_some()
             && self.peer.has(Extension::Auth)
             && *answer == Err(Error::Remote(UNAUTHENTICATED.into()))
@@ -217,6 +232,14 @@ impl Shared {
         }
     }
 
+    /// The connection, if there is one that can be sent to.
+    fn up_now(&self) -> Option<Up> {
+        match &*self.phase.borrow() {
+            Phase::Up(up) if !up.link.is_closed() => Some(up.clone()),
+            _ => None,
+        }
+    }
+
     /// The connection, as soon as there is one.
     pub(super) async fn up(&self) -> Result<Up, Error> {
         // One that is closed is about to be gone from here.
@@ -225,11 +248,6 @@ impl Shared {
             Phase::Up(up) => !up.link.is_closed(),
             Phase::Over(_) => true,
         };
-        if let Phase::Up(up) = &*self.phase.borrow()
-            && !up.link.is_closed()
-        {
-            return Ok(up.clone());
-        }
         let mut phase = self.phase.subscribe();
         match phase.wait_for(is_decided).await.map(|phase| phase.clone()) {
             Ok(Phase::Up(up)) => Ok(up),
@@ -295,13 +313,13 @@ impl Shared {
                     Ok(heard) => heard == Heard::Answers,
                     Err(reason) => return reason,
                 };
-                let is_wanted = up.seat.is_liked() || up.link.spin.is_due();
-                if has_answers && is_wanted && !self.has_pending() {
+                let is_liked = up.seat.is_liked() || up.link.spin.is_due();
+                let is_idle = is_liked && !up.seat.is_awaited() && !self.streams.are_open();
+                if has_answers && (is_idle || up.seat.is_missed()) {
                     break;
                 }
             }
             up.seat.leave(inbox);
-            self.read_for_others(up);
         }
     }
 
@@ -321,17 +339,10 @@ impl Shared {
                 Err(reason) => break Some(reason),
             };
         };
+        self.is_crowded.store(answers.len() > 1, Ordering::Relaxed);
         let heard = if answers.is_empty() { Heard::Others } else { Heard::Answers };
         answers.into_iter().for_each(Answer::deliver);
         end.map_or(Ok(heard), Err)
-    }
-
-    /// The seat is free: somebody must read if calls are pending. Asked after it is, so that
-    /// whoever found it taken is seen here.
-    pub(super) fn read_for_others(&self, up: &Up) {
-        if self.has_pending() {
-            up.seat.want();
-        }
     }
 
     /// A message from the worker; the answer if it is one to a call.
@@ -346,7 +357,7 @@ impl Shared {
                 let id = id?;
                 self.peer.settle(envelope.metadata);
                 let result = reply::answer(&envelope, &message);
-                if let Some(slot) = self.lock().remove(id) {
+                if let Some(slot) = Uuid::of(id).and_then(|id| self.lock().remove(&id)) {
                     let result = result.map(|it| Reply::new(message, it));
                     return Some(Answer { slot, result });
                 }
@@ -442,7 +453,12 @@ impl Shared {
         crate::wait::block_on(is_stopping.wait_for(|it| *it), pause).is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
+    /// Whether a call was pending; now it is not.
+    pub(super) fn forget(&self, id: &Uuid) -> bool {
+        self.lock().remove(id).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Slot>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -467,26 +483,5 @@ impl Answer {
     pub(super) fn deliver(self) {
         // Whoever asked may have given up this instant.
         let _ = self.slot.send(self.result);
-    }
-}
-
-/// A call that waits for its answer, until it is dropped.
-pub(super) struct Pending<'a> {
-    pub shared: &'a Shared,
-    pub is_answered: bool,
-    id: String,
-    /// Where it was sent to, once it was.
-    link: Option<Arc<Link>>,
-}
-
-impl Drop for Pending<'_> {
-    fn drop(&mut self) {
-        if self.is_answered {
-            return;
-        }
-        let is_unanswered = self.shared.lock().remove(&self.id).is_some();
-        if let Some(link) = self.link.as_ref().filter(|_| is_unanswered) {
-            self.shared.say_cancel(link, &self.id);
-        }
     }
 }

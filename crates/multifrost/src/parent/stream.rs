@@ -19,7 +19,7 @@ use super::shared::Shared;
 use crate::envelope::{Draft, Id, Kind};
 use crate::error::Error;
 use crate::ext::{Extension, Notes};
-use crate::id;
+use crate::id::{self, Uuid};
 use crate::limits::{STREAM_BYTES_MAX, STREAM_ITEMS_MAX};
 use crate::msgpack::EMPTY_ARRAY;
 use crate::socket::Link;
@@ -203,7 +203,7 @@ enum Source {
 struct Live {
     shared: Arc<Shared>,
     link: Arc<Link>,
-    id: String,
+    id: Uuid,
     events: mpsc::Receiver<Event>,
     open: Arc<Open>,
     taken: Taken,

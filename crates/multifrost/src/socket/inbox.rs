@@ -33,7 +33,7 @@ pub(crate) enum Patience {
     Asleep(Option<Instant>),
     /// Looking out for it as long as that pays, and then asleep.
     Awake(Option<Instant>),
-    /// As long as looking out pays, and no longer; it is for the caller to count how that went.
+    /// Looking out for it, and no longer; it is for the caller to count how that went.
     Look(Instant),
 }
 
@@ -46,8 +46,6 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     /// What of the buffer is not yet fed.
     unread: std::ops::Range<usize>,
-    /// How many messages the last wait has brought.
-    messages: usize,
     /// Of a listening socket's connections; taken as long as somebody may read.
     pub(super) place: Option<Place>,
 }
@@ -65,7 +63,7 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
     let stream_read = stream.try_clone()?;
     let mut inbox =
-        Inbox { stream: stream_read, session, buffer, unread: 0..0, messages: 0, place: None };
+        Inbox { stream: stream_read, session, buffer, unread: 0..0, place: None };
     let deadline = now() + HANDSHAKE_MAX;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
@@ -118,10 +116,7 @@ impl Inbox {
     pub(crate) fn next_read(&mut self, link: &Arc<Link>) -> io::Result<Option<Vec<u8>>> {
         loop {
             match self.fed()? {
-                Some(Event::Message(payload)) => {
-                    self.messages += 1;
-                    return Ok(Some(payload));
-                }
+                Some(Event::Message(payload)) => return Ok(Some(payload)),
                 Some(Event::Ping(context)) => link.try_pong(Packet::raw(zmtp::pong(&context))),
                 Some(Event::Greeted | Event::Ready) => {}
                 None => return Ok(None),
@@ -145,17 +140,18 @@ impl Inbox {
     /// Reads once; false when nothing has come in time.
     fn read(&mut self, spin: &Spin, patience: Patience) -> io::Result<bool> {
         let until = match patience {
-            Patience::Asleep(until) => return self.sleep(until),
-            Patience::Look(until) => {
+            Patience::Asleep(until) => {
                 let start = now();
-                return Ok(start < until && self.look(start)?);
+                let has_come = self.sleep(until)?;
+                spin.slept(start.elapsed());
+                return Ok(has_come);
             }
+            Patience::Look(until) => return self.look(until),
             Patience::Awake(until) => until,
         };
-        // Where many come at once, others are busy with them, and the next wait brings more still.
-        let is_due = spin.is_due() && std::mem::take(&mut self.messages) <= 1;
+        let is_due = spin.is_due();
         let start = now();
-        let has_come = (is_due && self.look(start)?) || self.sleep(until)?;
+        let has_come = (is_due && self.look(start + SPIN_MAX)?) || self.sleep(until)?;
         if is_due {
             spin.spun(start.elapsed());
         } else {
@@ -179,13 +175,13 @@ impl Inbox {
         read
     }
 
-    /// Looks for bytes again and again, as long as it may pay.
-    fn look(&mut self, start: Instant) -> io::Result<bool> {
+    /// Looks for bytes once, and until a point in time again and again.
+    fn look(&mut self, until: Instant) -> io::Result<bool> {
         loop {
             if self.receive(RecvFlags::DONTWAIT)? {
                 return Ok(true);
             }
-            if start.elapsed() >= SPIN_MAX {
+            if now() >= until {
                 return Ok(false);
             }
         }

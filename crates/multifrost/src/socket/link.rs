@@ -19,8 +19,9 @@ use super::spin::Spin;
 use crate::envelope::Packet;
 use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
 
-/// What is held back at most; more is sent at once.
-const HELD_BYTES_MAX: usize = 64 << 10;
+/// What is held back at most; more is sent. So the other side begins before all is there, and a
+/// write still sends some dozens of short messages.
+const HELD_BYTES_MAX: usize = 4 << 10;
 
 /// A connection that can be sent to from any thread or task.
 #[derive(Debug)]
@@ -87,24 +88,23 @@ impl Link {
     pub(crate) fn try_send(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
         let mut outbox = self.lock();
         let packet = self.check(&outbox, packet)?;
-        if outbox.held.is_empty() {
-            return self.put(outbox, packet);
-        }
-        if outbox.held.len() + packet.len() <= HELD_BYTES_MAX {
+        if outbox.fits(&packet) && !outbox.held.is_empty() {
             outbox.hold(&packet);
-            return self.put_held(outbox);
+            return self.put_held(&mut outbox);
         }
-        self.put_held(outbox)?;
-        self.put(self.lock(), packet)
+        self.put_held(&mut outbox)?;
+        self.put(&mut outbox, packet)
     }
 
     /// Holds a message back until the next [`Link::flush`], or sends it.
     pub(crate) fn hold(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
         let mut outbox = self.lock();
         let packet = self.check(&outbox, packet)?;
-        if outbox.held.len() + packet.len() > HELD_BYTES_MAX {
-            drop(outbox);
-            return self.try_send(packet);
+        if !outbox.fits(&packet) {
+            self.put_held(&mut outbox)?;
+        }
+        if !outbox.fits(&packet) {
+            return self.put(&mut outbox, packet);
         }
         outbox.hold(&packet);
         Ok(())
@@ -113,39 +113,37 @@ impl Link {
     /// Sends what was held back. Nobody waits for that; a connection at its end is noticed by those
     /// who read it.
     pub(crate) fn flush(self: &Arc<Link>) {
-        let outbox = self.lock();
-        if !outbox.held.is_empty() {
-            // As said.
-            let _ = self.put_held(outbox);
+        // As said.
+        let _ = self.put_held(&mut self.lock());
+    }
+
+    fn put_held(self: &Arc<Link>, outbox: &mut Outbox) -> Result<(), SendError> {
+        if outbox.held.is_empty() {
+            return Ok(());
         }
-    }
-
-    fn put_held(self: &Arc<Link>, mut outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
-        let held = std::mem::take(&mut outbox.held);
-        self.put(outbox, Packet::raw(held))
-    }
-
-    fn put(
-        self: &Arc<Link>,
-        outbox: MutexGuard<'_, Outbox>,
-        mut packet: Packet,
-    ) -> Result<(), SendError> {
-        if outbox.bytes == 0 {
-            match self.write(&mut packet, SendFlags::DONTWAIT) {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(_) => return self.fail(outbox),
-            }
+        // Its room is kept, unless it has to wait.
+        let mut packet = Packet::raw(std::mem::take(&mut outbox.held));
+        if outbox.bytes == 0 && self.write_now(outbox, &mut packet)? {
+            outbox.held = packet.into_room();
+            return Ok(());
         }
         self.queue(outbox, packet)
     }
 
+    fn put(self: &Arc<Link>, outbox: &mut Outbox, mut packet: Packet) -> Result<(), SendError> {
+        if outbox.bytes == 0 && self.write_now(outbox, &mut packet)? {
+            return Ok(());
+        }
+        self.queue(outbox, packet)
+    }
+
+    /// Writes what the socket takes at once, and says whether that was all.
+    fn write_now(&self, outbox: &mut Outbox, packet: &mut Packet) -> Result<bool, SendError> {
+        self.write(packet, SendFlags::DONTWAIT).map_err(|_| self.fail(outbox))
+    }
+
     /// The writing thread sends it when it can.
-    fn queue(
-        self: &Arc<Link>,
-        mut outbox: MutexGuard<'_, Outbox>,
-        packet: Packet,
-    ) -> Result<(), SendError> {
+    fn queue(self: &Arc<Link>, outbox: &mut Outbox, packet: Packet) -> Result<(), SendError> {
         outbox.bytes += packet.len();
         outbox.queue.push_back(packet);
         if outbox.has_writer {
@@ -155,12 +153,12 @@ impl Link {
         let link = self.clone();
         let writer = thread::Builder::new().name("multifrost-write".into());
         outbox.has_writer = writer.spawn(move || link.write_off()).is_ok();
-        if outbox.has_writer { Ok(()) } else { self.fail(outbox) }
+        if outbox.has_writer { Ok(()) } else { Err(self.fail(outbox)) }
     }
 
-    fn fail(&self, outbox: MutexGuard<'_, Outbox>) -> Result<(), SendError> {
+    fn fail(&self, outbox: &mut Outbox) -> SendError {
         self.end(outbox);
-        Err(SendError::Closed)
+        SendError::Closed
     }
 
     /// A PONG is worth no wait.
@@ -196,7 +194,7 @@ impl Link {
             let mut outbox = self.lock();
             outbox.bytes -= bytes;
             if written.is_err() {
-                return self.end(outbox);
+                return self.end(&mut outbox);
             }
             drop(outbox);
             self.changed.notify_all();
@@ -211,20 +209,19 @@ impl Link {
         let flushed = self
             .changed
             .wait_timeout_while(outbox, LINGER_MAX, |outbox| outbox.bytes > 0 && !self.is_closed());
-        let (outbox, _) = flushed.unwrap_or_else(PoisonError::into_inner);
-        self.end(outbox);
+        let (mut outbox, _) = flushed.unwrap_or_else(PoisonError::into_inner);
+        self.end(&mut outbox);
     }
 
     /// Ends the connection at once: readers, writers and waiting senders notice.
     pub(crate) fn cut(&self) {
-        self.end(self.lock());
+        self.end(&mut self.lock());
     }
 
-    fn end(&self, mut outbox: MutexGuard<'_, Outbox>) {
+    fn end(&self, outbox: &mut Outbox) {
         self.is_closed.store(true, Ordering::SeqCst);
         outbox.queue.clear();
         outbox.held.clear();
-        drop(outbox);
         // It may be gone already, which is what is wanted.
         let _ = self.stream.shutdown(Shutdown::Both);
         self.changed.notify_all();
@@ -250,6 +247,11 @@ impl Link {
 }
 
 impl Outbox {
+    /// Whether it can be held back with what is.
+    fn fits(&self, packet: &Packet) -> bool {
+        self.held.len() + packet.len() <= HELD_BYTES_MAX
+    }
+
     fn hold(&mut self, packet: &Packet) {
         self.held.extend_from_slice(packet.rest());
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How long a reader looks for bytes before it sleeps. Longer than it takes to be woken: where both
 /// sides sleep, one that spins must see the other wake up, or neither would ever spin again. And
 /// about as long as a megabyte takes there.
-pub(super) const SPIN_MAX: Duration = Duration::from_micros(300);
+pub(crate) const SPIN_MAX: Duration = Duration::from_micros(300);
 /// After a spin in vain at most so many short waits are slept through before the next.
 const REST_MAX: u32 = 256;
 /// A wait that is longer was for something that had not begun: no spin has kept it up.
