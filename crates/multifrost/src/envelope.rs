@@ -106,9 +106,9 @@ impl<'a> Envelope<'a> {
         let mut reader = Reader::new(bytes);
         let Token::Map(pairs) = reader.token()? else { return Err(Malformed("not a map")) };
         for _ in 0..pairs {
-            let key = reader.skip()?;
+            let key = reader.key()?;
             let value = Some(reader.skip()?).filter(|it| **it != [msgpack::NIL]);
-            match msgpack::text_bytes(key) {
+            match key {
                 Some(b"app") => *app = value.and_then(msgpack::text_bytes),
                 Some(b"type") => self.kind = value.and_then(kind),
                 Some(name) => {
@@ -165,6 +165,8 @@ struct Long {
     at: usize,
 }
 
+/// What most messages have room in.
+const DRAFT_BYTES: usize = 384;
 /// A value that is longer is copied once only, when all else of its message is known.
 const COPY_BYTES_MAX: usize = 32 << 10;
 /// The system copies a long message at a third of its speed where it begins a little before a page:
@@ -221,7 +223,7 @@ impl Packet {
 impl Draft {
     /// The fields that every message has, in the order that the libraries write them in.
     pub(crate) fn new(kind: Kind, id: Id<'_>) -> Draft {
-        let mut bytes = Vec::with_capacity(256);
+        let mut bytes = Vec::with_capacity(DRAFT_BYTES);
         // Room for the framing, and for the head of the map.
         bytes.resize(zmtp::HEAD_ROOM + 1, 0);
         let draft = Draft { bytes, fields: 0, long: None }.text("app", APP);
@@ -232,6 +234,7 @@ impl Draft {
         draft.text("type", kind.name()).number("timestamp", now())
     }
 
+    #[inline]
     pub(crate) fn text(mut self, key: &str, value: &str) -> Draft {
         self.key(key);
         msgpack::put_str(&mut self.bytes, value);
@@ -275,6 +278,7 @@ impl Draft {
         self
     }
 
+    #[inline]
     fn key(&mut self, key: &str) {
         self.fields += 1;
         msgpack::put_str(&mut self.bytes, key);

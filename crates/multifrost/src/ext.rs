@@ -81,13 +81,13 @@ impl<'a> Notes<'a> {
         let mut reader = Reader::new(packed);
         let msgpack::Token::Map(pairs) = reader.token()? else { return Ok(()) };
         for _ in 0..pairs {
-            let (key, value) = (reader.skip()?, reader.skip()?);
-            match msgpack::text(key) {
-                Some("ext") => self.ext = Some(Extensions::read(value)),
-                Some("token") => self.token = msgpack::text(value),
-                Some("stream") => self.is_stream = *value == [msgpack::TRUE],
-                Some("items") => self.items = number(value),
-                Some("taken") => self.taken = number(value),
+            let (key, value) = (reader.key()?, reader.skip()?);
+            match key {
+                Some(b"ext") => self.ext = Some(Extensions::read(value)),
+                Some(b"token") => self.token = msgpack::text(value),
+                Some(b"stream") => self.is_stream = *value == [msgpack::TRUE],
+                Some(b"items") => self.items = number(value),
+                Some(b"taken") => self.taken = number(value),
                 _ => {}
             }
         }

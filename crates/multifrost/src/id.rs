@@ -1,5 +1,6 @@
 //! Names of calls.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::ops::Deref;
 
@@ -7,10 +8,10 @@ use std::ops::Deref;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Uuid([u8; 36]);
 
-impl Uuid {
-    /// A text that is as long as one: enough to look it up.
-    pub(crate) fn of(text: &str) -> Option<Uuid> {
-        text.as_bytes().try_into().ok().map(Uuid)
+/// So that any text can be looked up among them.
+impl Borrow<[u8]> for Uuid {
+    fn borrow(&self) -> &[u8] {
+        &self.0
     }
 }
 

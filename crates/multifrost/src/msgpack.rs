@@ -98,21 +98,35 @@ impl<'a> Reader<'a> {
     /// Passes over one value and gives its bytes as they are.
     pub(crate) fn skip(&mut self) -> Result<&'a [u8], Malformed> {
         let before = self.rest;
-        self.pass(DEPTH_MAX)?;
+        let token = self.token()?;
+        self.pass(token, DEPTH_MAX)?;
         Ok(&before[..before.len() - self.rest.len()])
     }
 
-    /// Passes over one value with so many levels at most.
-    fn pass(&mut self, levels: usize) -> Result<(), Malformed> {
-        let inside = match self.token()? {
-            Token::Array(items) => items,
-            Token::Map(pairs) => pairs * 2,
-            _ => 0,
-        };
-        if inside > 0 && levels == 0 {
-            return Err(TOO_DEEP);
+    /// Passes over a key of a map, and gives its text if it is one.
+    pub(crate) fn key(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.token()? {
+            Token::Str(text) => Ok(Some(text)),
+            other => self.pass(other, DEPTH_MAX).map(|()| None),
         }
-        (0..inside).try_for_each(|_| self.pass(levels - 1))
+    }
+
+    /// Passes over what is inside of a value, with so many levels at most.
+    #[inline]
+    fn pass(&mut self, token: Token<'a>, levels: usize) -> Result<(), Malformed> {
+        match token {
+            Token::Array(items) if items > 0 => self.pass_inside(items, levels),
+            Token::Map(pairs) if pairs > 0 => self.pass_inside(2 * pairs, levels),
+            _ => Ok(()),
+        }
+    }
+
+    fn pass_inside(&mut self, values: usize, levels: usize) -> Result<(), Malformed> {
+        let levels = levels.checked_sub(1).ok_or(TOO_DEEP)?;
+        (0..values).try_for_each(|_| {
+            let token = self.token()?;
+            self.pass(token, levels)
+        })
     }
 
     fn take(&mut self, bytes: usize) -> Result<&'a [u8], Malformed> {
@@ -169,6 +183,7 @@ pub(crate) const NIL: u8 = 0xc0;
 pub(crate) const TRUE: u8 = 0xc3;
 pub(crate) const EMPTY_ARRAY: u8 = 0x90;
 
+#[inline]
 pub(crate) fn put_str(out: &mut Vec<u8>, text: &str) {
     match text.len() {
         bytes @ 0..=31 => out.push(0xa0 | bytes as u8),

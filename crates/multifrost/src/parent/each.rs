@@ -62,9 +62,10 @@ impl<'a, I: Iterator<Item = Result<Args, Error>>> Each<'a, I> {
         }
     }
 
-    fn answer(&self, sent: Sent<'a>, args: &Args) -> Result<Reply, Error> {
+    fn answer(&self, mut sent: Sent<'a>, args: &Args) -> Result<Reply, Error> {
         let (max, had_token) = (self.shared.options.call_max, sent.had_token);
-        let answer = sent.wait(wait::now().checked_add(max)).unwrap_or(Err(Error::TimedOut(max)));
+        let answer = sent.answer_now().or_else(|| sent.wait(wait::now().checked_add(max)));
+        let answer = answer.unwrap_or(Err(Error::TimedOut(max)));
         if had_token || !self.shared.is_asked_for_token(&answer) {
             return answer;
         }

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::socket::Inbox;
@@ -23,9 +23,10 @@ pub(super) struct Seat {
     is_liked: AtomicBool,
     /// Callers that wait for an answer now.
     waiting: AtomicUsize,
-    /// Tasks that look in, or are about to, and how many have so far.
-    lookouts: AtomicUsize,
+    /// The number of the newest caller that is a task.
     newest: AtomicU64,
+    /// Tasks that look in now.
+    lookouts: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -59,8 +60,8 @@ impl Seat {
             changed: Condvar::new(),
             is_liked: false.into(),
             waiting: 0.into(),
-            lookouts: 0.into(),
             newest: 0.into(),
+            lookouts: 0.into(),
         }
     }
 
@@ -80,11 +81,20 @@ impl Seat {
         self.waiting.load(Ordering::SeqCst) == 1
     }
 
-    /// A task is going to look in, instead of those before it.
-    pub(super) fn look_out(self: &Arc<Seat>) -> Lookout {
+    /// A number for a caller that is a task. As long as it is the newest, it is for that task to
+    /// look in or to want somebody who reads, and those before it need not.
+    pub(super) fn number(&self) -> u64 {
+        self.newest.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub(super) fn is_newest(&self, number: u64) -> bool {
+        self.newest.load(Ordering::SeqCst) == number
+    }
+
+    /// A task looks in from now on.
+    pub(super) fn look_out(&self) -> Lookout<'_> {
         self.lookouts.fetch_add(1, Ordering::SeqCst);
-        let number = self.newest.fetch_add(1, Ordering::SeqCst) + 1;
-        Lookout { seat: self.clone(), number }
+        Lookout(self)
     }
 
     /// Whether callers like this one would take the seat whenever it is free.
@@ -188,24 +198,12 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A task that looks in, until it is dropped; then somebody else must.
-#[derive(Debug)]
-pub(super) struct Lookout {
-    seat: Arc<Seat>,
-    number: u64,
-}
+/// A task that looks in, until it is dropped.
+pub(super) struct Lookout<'a>(&'a Seat);
 
-impl Lookout {
-    /// Whether no later call looks in.
-    pub(super) fn is_newest(&self) -> bool {
-        self.seat.newest.load(Ordering::SeqCst) == self.number
-    }
-}
-
-impl Drop for Lookout {
+impl Drop for Lookout<'_> {
     fn drop(&mut self) {
-        self.seat.lookouts.fetch_sub(1, Ordering::SeqCst);
-        self.seat.want_for_others();
+        self.0.lookouts.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::SemaphorePermit;
 use tokio::sync::oneshot::{Receiver, error::TryRecvError};
 
 use super::reply::Reply;
-use super::seat::{Lookout, Turn};
+use super::seat::Turn;
 use super::shared::{Heard, Shared, Up};
 use crate::error::Error;
 use crate::id::Uuid;
@@ -28,8 +28,8 @@ pub(super) struct Sent<'a> {
     pub up: Up,
     pub id: Uuid,
     pub receiver: Receiver<Result<Reply, Error>>,
-    /// For a task that is to look out for the answer.
-    pub lookout: Option<Lookout>,
+    /// For a task.
+    pub number: Option<u64>,
     /// Whether it was sent with the token that the worker may want.
     pub had_token: bool,
     /// Whether it may be held back still.
@@ -41,32 +41,67 @@ pub(super) struct Sent<'a> {
 
 impl Sent<'_> {
     /// Waits in a task, which looks out for the answer first where that is faster than being woken.
-    pub(super) async fn answer(mut self) -> Result<Reply, Error> {
+    pub(super) async fn answer(&mut self) -> Result<Reply, Error> {
         if self.is_held {
+            // Other tasks may be about to send.
             tokio::task::yield_now().await;
             self.flush();
         }
-        let lookout = self.lookout.take();
-        let Sent { shared, up, receiver, is_answered, .. } = &mut self;
-        up.seat.like(false);
-        let waiting = up.seat.wait();
-        match &lookout {
-            Some(lookout) => look_out(shared, up, receiver, lookout).await,
-            None => up.seat.want(),
+        let seat = &self.up.seat;
+        seat.like(false);
+        let waiting = seat.wait();
+        if self.is_newest() {
+            self.look_out().await;
         }
         // Who is answered needs nobody to read; who is not needs somebody else now.
-        let _waiting = receiver.is_empty().then_some(waiting);
-        drop(lookout);
-        let answer = receiver.await;
-        *is_answered = true;
+        let _waiting = self.receiver.is_empty().then_some(waiting);
+        if self.is_newest() {
+            seat.want_for_others();
+        }
+        let answer = (&mut self.receiver).await;
+        self.is_answered = true;
         answer.unwrap_or(Err(Error::Stopped))
+    }
+
+    /// Looks in again and again as long as that may pay, until the answer is there or a later call
+    /// does. In between others run.
+    async fn look_out(&self) {
+        let (seat, spin) = (&self.up.seat, &self.up.link.spin);
+        if !spin.is_due() {
+            return;
+        }
+        let _lookout = seat.look_out();
+        let mut since = wait::now();
+        while self.is_newest() && self.receiver.is_empty() {
+            let Ok(heard) = self.look() else { return };
+            let took = since.elapsed();
+            if heard == Heard::Nothing && took < SPIN_MAX {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            spin.spun(took);
+            if heard == Heard::Nothing {
+                return;
+            }
+            since = wait::now();
+        }
+    }
+
+    /// Reads what is there, unless somebody else does; an error is the end of the connection.
+    fn look(&self) -> Result<Heard, ()> {
+        let Some(mut turn) = self.up.seat.turn() else { return Ok(Heard::Nothing) };
+        let glance = if self.up.seat.is_alone() { GLANCE_MAX } else { Duration::ZERO };
+        let patience = Patience::Look(wait::now() + glance);
+        let heard = self.shared.hear(&self.up, turn.inbox(), patience);
+        heard.map_err(|reason| turn.end(reason))
+    }
+
+    fn is_newest(&self) -> bool {
+        self.number.is_some_and(|number| self.up.seat.is_newest(number))
     }
 
     /// Waits on this thread, and reads meanwhile if nobody does; `None` when the time is over.
     pub(super) fn wait(mut self, deadline: Option<Instant>) -> Option<Result<Reply, Error>> {
-        if let Some(answer) = self.answer_now() {
-            return Some(answer);
-        }
         if self.is_held {
             // Other threads may be about to send.
             thread::yield_now();
@@ -88,7 +123,7 @@ impl Sent<'_> {
     }
 
     /// The answer, if it is there.
-    fn answer_now(&mut self) -> Option<Result<Reply, Error>> {
+    pub(super) fn answer_now(&mut self) -> Option<Result<Reply, Error>> {
         let answer = match self.receiver.try_recv() {
             Err(TryRecvError::Empty) => return None,
             answer => answer.unwrap_or(Err(Error::Stopped)),
@@ -137,37 +172,8 @@ impl Drop for Sent<'_> {
         if !self.is_answered && self.shared.forget(&self.id) {
             self.shared.say_cancel(&self.up.link, &self.id);
         }
-    }
-}
-
-/// Looks in again and again as long as that may pay, until the answer is there or a later call
-/// looks in. In between others run.
-async fn look_out(
-    shared: &Shared,
-    up: &Up,
-    receiver: &Receiver<Result<Reply, Error>>,
-    lookout: &Lookout,
-) {
-    let mut since = wait::now();
-    while lookout.is_newest() && receiver.is_empty() {
-        let Ok(heard) = look(shared, up) else { return };
-        let took = since.elapsed();
-        if heard == Heard::Nothing && took < SPIN_MAX {
-            tokio::task::yield_now().await;
-            continue;
+        if self.is_newest() {
+            self.up.seat.want_for_others();
         }
-        up.link.spin.spun(took);
-        if heard == Heard::Nothing {
-            return;
-        }
-        since = wait::now();
     }
-}
-
-/// Reads what is there, unless somebody else does; an error is the end of the connection.
-fn look(shared: &Shared, up: &Up) -> Result<Heard, ()> {
-    let Some(mut turn) = up.seat.turn() else { return Ok(Heard::Nothing) };
-    let glance = if shared.is_alone() { GLANCE_MAX } else { Duration::ZERO };
-    let heard = shared.hear(up, turn.inbox(), Patience::Look(wait::now() + glance));
-    heard.map_err(|reason| turn.end(reason))
 }

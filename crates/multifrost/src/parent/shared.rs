@@ -92,7 +92,7 @@ impl Shared {
         args: &Arc<Vec<u8>>,
     ) -> Result<Reply, Error> {
         loop {
-            let sent = self.submit(options, function, args, Who::Task).await?;
+            let mut sent = self.submit(options, function, args, Who::Task).await?;
             let had_token = sent.had_token;
             let answer = sent.answer().await;
             if had_token || !self.is_asked_for_token(&answer) {
@@ -149,15 +149,14 @@ impl Shared {
             let packet = self.draft(&id, options, function, args, false)?.finish();
             let (sender, receiver) = oneshot::channel();
             let is_held = self.pend(id, sender) || who == Who::Each;
-            let is_lookout = who == Who::Task && up.link.spin.is_due();
-            let lookout = is_lookout.then(|| up.seat.look_out());
+            let number = (who == Who::Task).then(|| up.seat.number());
             let (shared, is_answered) = (self, false);
             let mut sent = Sent {
                 shared,
                 up,
                 id,
                 receiver,
-                lookout,
+                number,
                 had_token,
                 is_held,
                 is_answered,
@@ -165,7 +164,11 @@ impl Shared {
             };
             let link = &sent.up.link;
             let done = match if is_held { link.hold(packet) } else { link.try_send(packet) } {
-                Err(SendError::Full(packet)) => Box::pin(link.send(packet)).await,
+                Err(SendError::Full(packet)) => {
+                    // A worker that waits for us to read reads nothing.
+                    sent.up.seat.want();
+                    Box::pin(link.send(packet)).await
+                }
                 done => done,
             };
             if done.is_ok() {
@@ -348,24 +351,25 @@ impl Shared {
     /// A message from the worker; the answer if it is one to a call.
     pub(super) fn take(&self, message: Vec<u8>) -> Option<Answer> {
         let envelope = Envelope::scan(&message).ok()?;
-        let id = envelope.id.and_then(msgpack::text);
+        let id = || envelope.id.and_then(msgpack::text);
         match envelope.kind? {
             Kind::Stdout => self.print(Stream::Out, envelope.output),
             Kind::Stderr => self.print(Stream::Err, envelope.output),
-            Kind::Heartbeat => self.beat.answered(id),
+            Kind::Heartbeat => self.beat.answered(id()),
             Kind::Response | Kind::Error => {
-                let id = id?;
+                let text = envelope.id.and_then(msgpack::text_bytes)?;
                 self.peer.settle(envelope.metadata);
                 let result = reply::answer(&envelope, &message);
-                if let Some(slot) = Uuid::of(id).and_then(|id| self.lock().remove(&id)) {
+                let slot = self.lock().remove(text);
+                if let Some(slot) = slot {
                     let result = result.map(|it| Reply::new(message, it));
                     return Some(Answer { slot, result });
                 }
-                let (id, items) = (id.to_string(), Notes::read(envelope.metadata).items);
+                let (id, items) = (id()?.to_string(), Notes::read(envelope.metadata).items);
                 self.streams.end(&id, result.map(|it| Reply::new(message, it)), items);
             }
             Kind::Stream => {
-                let (id, result) = (id?.to_string(), reply::answer(&envelope, &message).ok()?);
+                let (id, result) = (id()?.to_string(), reply::answer(&envelope, &message).ok()?);
                 self.streams.item(&id, Reply::new(message, result));
             }
             Kind::Call | Kind::Shutdown | Kind::Cancel => {}
@@ -400,11 +404,6 @@ impl Shared {
 
     pub(super) fn has_pending(&self) -> bool {
         !self.lock().is_empty() || self.streams.are_open()
-    }
-
-    /// Whether one call is pending and no more.
-    pub(super) fn is_alone(&self) -> bool {
-        self.lock().len() == 1
     }
 
     /// Never again, and why; the first reason counts.

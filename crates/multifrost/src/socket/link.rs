@@ -21,7 +21,7 @@ use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
 
 /// What is held back at most; more is sent. So the other side begins before all is there, and a
 /// write still sends some dozens of short messages.
-const HELD_BYTES_MAX: usize = 4 << 10;
+const HELD_BYTES_MAX: usize = 8 << 10;
 
 /// A connection that can be sent to from any thread or task.
 #[derive(Debug)]
