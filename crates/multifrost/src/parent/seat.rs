@@ -12,7 +12,7 @@ use crate::socket::Inbox;
 
 /// How long the connection's own thread waits for the next caller that reads by itself; then it
 /// reads. This is also how late a message may be heard that nobody waits for.
-const IDLE_MAX: Duration = Duration::from_millis(10);
+pub(super) const IDLE_MAX: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub(super) struct Seat {
@@ -25,8 +25,8 @@ pub(super) struct Seat {
     waiting: AtomicUsize,
     /// The number of the newest caller that is a task.
     newest: AtomicU64,
-    /// Tasks that look in now.
-    lookouts: AtomicUsize,
+    /// A task has looked in while somebody else read.
+    is_missed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -39,8 +39,6 @@ struct State {
     is_wanted: bool,
     /// The connection's own thread waits for as long as the caller reads.
     is_asleep: bool,
-    /// A caller has looked for the inbox while somebody else read.
-    is_missed: bool,
     /// How the connection ended under a caller.
     end: Option<io::Error>,
 }
@@ -52,7 +50,6 @@ impl Seat {
             turns: 0,
             is_wanted: true,
             is_asleep: false,
-            is_missed: false,
             end: None,
         };
         Seat {
@@ -61,7 +58,7 @@ impl Seat {
             is_liked: false.into(),
             waiting: 0.into(),
             newest: 0.into(),
-            lookouts: 0.into(),
+            is_missed: false.into(),
         }
     }
 
@@ -91,10 +88,14 @@ impl Seat {
         self.newest.load(Ordering::SeqCst) == number
     }
 
-    /// A task looks in from now on.
-    pub(super) fn look_out(&self) -> Lookout<'_> {
-        self.lookouts.fetch_add(1, Ordering::SeqCst);
-        Lookout(self)
+    /// A task would read, if nobody did.
+    pub(super) fn miss(&self) {
+        self.is_missed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a task has missed the seat since this was asked.
+    pub(super) fn was_missed(&self) -> bool {
+        self.is_missed.swap(false, Ordering::SeqCst)
     }
 
     /// Whether callers like this one would take the seat whenever it is free.
@@ -109,7 +110,6 @@ impl Seat {
     /// The inbox for a caller, if nobody has it.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
         let mut state = self.lock();
-        state.is_missed = state.inbox.is_none();
         let inbox = state.inbox.take()?;
         state.turns += 1;
         Some(Turn { seat: self, inbox: Some(inbox), end: None })
@@ -125,13 +125,14 @@ impl Seat {
     }
 
     /// The inbox for the connection's own thread: when it is wanted, or when callers have not come
-    /// for a while. An error is the end of the connection.
-    pub(super) fn claim(&self) -> io::Result<Inbox> {
-        let mut state = self.lock();
+    /// for a while, which is `first` at first. An error is the end of the connection.
+    pub(super) fn claim(&self, first: Duration) -> io::Result<Inbox> {
+        let (mut state, mut max) = (self.lock(), first);
         loop {
             let turns = state.turns;
-            let waiting = self.changed.wait_timeout_while(state, IDLE_MAX, |it| !it.is_decided());
+            let waiting = self.changed.wait_timeout_while(state, max, |it| !it.is_decided());
             let (now, idle) = waiting.unwrap_or_else(PoisonError::into_inner);
+            max = IDLE_MAX;
             state = now;
             if let Some(end) = state.end.take() {
                 return Err(end);
@@ -157,22 +158,15 @@ impl Seat {
         self.lock().inbox.is_some()
     }
 
-    /// Whether a task would have read meanwhile.
-    pub(super) fn is_missed(&self) -> bool {
-        self.lookouts.load(Ordering::SeqCst) > 0 && self.lock().is_missed
-    }
-
-    /// The connection's own thread makes room for callers. If none comes that waits, it is wanted
-    /// again at once.
+    /// The connection's own thread makes room for callers.
     pub(super) fn leave(&self, inbox: Inbox) {
         self.lock().inbox = Some(inbox);
-        self.want_for_others();
     }
 
-    /// The seat is free: somebody must read if callers wait and no task looks in. Asked after it
-    /// is, so that whoever found it taken is seen here.
+    /// The seat is free: somebody must read if callers wait. Asked after it is, so that whoever
+    /// found it taken is seen here.
     pub(super) fn want_for_others(&self) {
-        if self.lookouts.load(Ordering::SeqCst) == 0 && self.is_awaited() {
+        if self.is_awaited() {
             self.want();
         }
     }
@@ -195,15 +189,6 @@ pub(super) struct Waiting<'a>(&'a Seat);
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// A task that looks in, until it is dropped.
-pub(super) struct Lookout<'a>(&'a Seat);
-
-impl Drop for Lookout<'_> {
-    fn drop(&mut self) {
-        self.0.lookouts.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

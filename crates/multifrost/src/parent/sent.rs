@@ -66,34 +66,36 @@ impl Sent<'_> {
     /// Looks in again and again as long as that may pay, until the answer is there or a later call
     /// does. In between others run.
     async fn look_out(&self) {
-        let (seat, spin) = (&self.up.seat, &self.up.link.spin);
-        if !spin.is_due() {
-            return;
-        }
-        let _lookout = seat.look_out();
+        let spin = &self.up.link.spin;
         let mut since = wait::now();
-        while self.is_newest() && self.receiver.is_empty() {
-            let Ok(heard) = self.look() else { return };
+        while spin.is_due() && self.is_newest() && self.receiver.is_empty() {
+            let Some(heard) = self.look() else { return };
             let took = since.elapsed();
             if heard == Heard::Nothing && took < SPIN_MAX {
                 tokio::task::yield_now().await;
                 continue;
             }
             spin.spun(took);
-            if heard == Heard::Nothing {
-                return;
-            }
             since = wait::now();
         }
     }
 
-    /// Reads what is there, unless somebody else does; an error is the end of the connection.
-    fn look(&self) -> Result<Heard, ()> {
-        let Some(mut turn) = self.up.seat.turn() else { return Ok(Heard::Nothing) };
-        let glance = if self.up.seat.is_alone() { GLANCE_MAX } else { Duration::ZERO };
+    /// Reads what is there, unless somebody else does or the connection is at its end.
+    fn look(&self) -> Option<Heard> {
+        let seat = &self.up.seat;
+        let Some(mut turn) = seat.turn() else {
+            seat.miss();
+            return None;
+        };
+        let glance = if seat.is_alone() { GLANCE_MAX } else { Duration::ZERO };
         let patience = Patience::Look(wait::now() + glance);
-        let heard = self.shared.hear(&self.up, turn.inbox(), patience);
-        heard.map_err(|reason| turn.end(reason))
+        match self.shared.hear(&self.up, turn.inbox(), patience) {
+            Ok(heard) => Some(heard),
+            Err(reason) => {
+                turn.end(reason);
+                None
+            }
+        }
     }
 
     fn is_newest(&self) -> bool {

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use super::heartbeat::Beat;
 use super::options::{CallOptions, Options, Output, Stream};
 use super::reply::{self, Reply};
-use super::seat::Seat;
+use super::seat::{IDLE_MAX, Seat};
 use super::sent::Sent;
 use super::stream::Streams;
 use crate::envelope::{Draft, Envelope, Id, Kind};
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id::{self, Uuid};
 use crate::msgpack;
-use crate::socket::{Inbox, Link, Patience, SendError};
+use crate::socket::{Inbox, Link, Patience, SPIN_MAX, SendError};
 use crate::token::Token;
 use crate::wait;
 
@@ -305,24 +305,36 @@ impl Shared {
 
     /// Reads whenever no caller does, until the end of the connection, and says why it ended.
     pub(super) fn read(&self, up: &Up) -> io::Error {
+        let mut pause = IDLE_MAX;
         loop {
-            let mut inbox = match up.seat.claim() {
+            let start = wait::now();
+            let mut inbox = match up.seat.claim(pause) {
                 Ok(inbox) => inbox,
                 Err(reason) => return reason,
             };
-            // When nothing is pending the seat is left to callers that may want it.
-            loop {
-                let has_answers = match self.hear(up, &mut inbox, Patience::Asleep(None)) {
-                    Ok(heard) => heard == Heard::Answers,
-                    Err(reason) => return reason,
-                };
-                let is_liked = up.seat.is_liked() || up.link.spin.is_due();
-                let is_idle = is_liked && !up.seat.is_awaited() && !self.streams.are_open();
-                if has_answers && (is_idle || up.seat.is_missed()) {
-                    break;
-                }
+            if pause == SPIN_MAX {
+                up.link.spin.spun(start.elapsed());
             }
+            pause = loop {
+                match self.hear(up, &mut inbox, Patience::Asleep(None)) {
+                    Ok(Heard::Answers) => {}
+                    Ok(_) => continue,
+                    Err(reason) => return reason,
+                }
+                // A task would read, and may be about to.
+                if up.seat.was_missed() {
+                    break SPIN_MAX;
+                }
+                // When nothing is pending the seat is left to callers that may want it.
+                let is_liked = up.seat.is_liked() || up.link.spin.is_due();
+                if is_liked && !up.seat.is_awaited() && !self.streams.are_open() {
+                    break IDLE_MAX;
+                }
+            };
             up.seat.leave(inbox);
+            if pause == IDLE_MAX {
+                up.seat.want_for_others();
+            }
         }
     }
 
