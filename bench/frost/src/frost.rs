@@ -1,5 +1,6 @@
 //! The handles of the crate, and its child.
 
+use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -116,9 +117,35 @@ impl crate::Subject for Async {
     }
 
     fn flight(&mut self, until: Instant) -> Done<usize> {
-        let handle = &self.handle;
-        let call = || handle.call::<String>("echo", ("hello",));
+        let calls = std::iter::repeat(("hello",)).take_while(|_| Instant::now() < until);
         self.runtime.block_on(async {
+            let mut count = 0;
+            let mut answers = pin!(self.handle.call_each::<String, _>("echo", calls));
+            while let Some(answer) = answers.next().await {
+                answer?;
+                count += 1;
+            }
+            Ok(count)
+        })
+    }
+}
+
+/// The async handle with a future for each call.
+pub struct Futures(pub Async);
+
+impl crate::Subject for Futures {
+    fn small(&mut self) -> Done<()> {
+        self.0.small()
+    }
+
+    fn big(&mut self) -> Done<()> {
+        self.0.big()
+    }
+
+    fn flight(&mut self, until: Instant) -> Done<usize> {
+        let handle = &self.0.handle;
+        let call = || handle.call::<String>("echo", ("hello",));
+        self.0.runtime.block_on(async {
             let mut count = 0;
             let mut calls: FuturesUnordered<_> = (0..IN_FLIGHT).map(|_| call()).collect();
             while let Some(answer) = calls.next().await {

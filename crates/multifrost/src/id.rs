@@ -29,18 +29,19 @@ impl fmt::Display for Uuid {
     }
 }
 
+/// Where the two digits of each byte are.
+const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
 /// A UUID of version 4. It need only be unique, so the generator need not be a secret one.
 pub(crate) fn fresh() -> Uuid {
+    let mut bytes = fastrand::u128(..).to_be_bytes();
     // The version is the first digit of the third group, the variant that of the fourth.
-    let high = fastrand::u64(..) & !0xf000 | 0x4000;
-    let low = fastrand::u64(..) & !(0b11 << 62) | 0b10 << 62;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut text = [b'-'; 36];
-    let mut at = 0;
-    for (place, byte) in high.to_be_bytes().into_iter().chain(low.to_be_bytes()).enumerate() {
-        at += usize::from([4, 6, 8, 10].contains(&place));
-        let digits = [byte >> 4, byte & 0xf].map(|it| b"0123456789abcdef"[usize::from(it)]);
-        text[at..at + 2].copy_from_slice(&digits);
-        at += 2;
+    for (place, byte) in PLACES.into_iter().zip(bytes) {
+        text[place] = b"0123456789abcdef"[usize::from(byte >> 4)];
+        text[place + 1] = b"0123456789abcdef"[usize::from(byte & 0xf)];
     }
     Uuid(text)
 }

@@ -9,7 +9,7 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 pub const DEPTH_MAX: usize = 256;
 /// Calls of a parent that wait for their answer; a further one waits for a place.
 pub const PENDING_CALLS_MAX: usize = 1024;
-/// Calls of one [`crate::parent::Blocking::call_each`] that are on their way; a further one is sent
+/// Calls of one [`crate::Parent::call_each`] that are on their way; a further one is sent
 /// when the first of them is answered.
 pub const EACH_CALLS_MAX: usize = 100;
 /// How long a call may take where nothing else is said; then it is given up.

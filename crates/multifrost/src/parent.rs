@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use futures_util::{Stream as FutureStream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
@@ -27,7 +28,10 @@ use crate::msgpack::{self, EMPTY_ARRAY, NIL};
 use crate::process::Program;
 use crate::token::Token;
 use crate::value::Value;
+#[cfg(doc)]
+use crate::limits::EACH_CALLS_MAX;
 pub use blocking::Blocking;
+use each::Each;
 pub use options::{CallOptions, Heartbeat, Options, Output, Restart, Stream};
 pub use reply::Reply;
 use shared::Shared;
@@ -107,6 +111,33 @@ impl Parent {
             Ok(answer) => answer,
             Err(_) => Err(Error::TimedOut(max)),
         }
+    }
+
+    /// Calls a function for each of the arguments, and gives the answers in their order. Up to
+    /// [`EACH_CALLS_MAX`] calls are on their way at once, so one task keeps a worker busy. The
+    /// time limit is that of each answer, from when it is waited for. A call that fails ends no
+    /// other; when the stream is dropped, those that are not answered are given up.
+    ///
+    /// ```no_run
+    /// # async fn example(calc: multifrost::Parent) -> Result<(), multifrost::Error> {
+    /// use futures_util::StreamExt;
+    ///
+    /// let pairs = (0..1_000_000).map(|n| (n, 1));
+    /// let mut sums = std::pin::pin!(calc.call_each::<i64, _>("add", pairs));
+    /// while let Some(sum) = sums.next().await {
+    ///     println!("{}", sum?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn call_each<'a, T: DeserializeOwned, A: Serialize>(
+        &'a self,
+        function: &'a str,
+        args: impl IntoIterator<Item = A>,
+    ) -> impl FutureStream<Item = Result<T, Error>> {
+        let args = args.into_iter().map(pack);
+        let answers = Each::new(&self.inner.shared, function, args).into_stream();
+        answers.map(|answer| answer?.read())
     }
 
     /// Calls a function and takes its answer item by item: those of a stream as they come, else the

@@ -6,8 +6,6 @@ use serde::de::DeserializeOwned;
 use super::each::Each;
 use super::{BlockingItems, CallOptions, Options, Parent, Reply, STOP_GRACE, pack, stream};
 use crate::error::Error;
-#[cfg(doc)]
-use crate::limits::EACH_CALLS_MAX;
 use crate::value::Value;
 use crate::wait::block_on;
 
@@ -60,10 +58,7 @@ impl Blocking {
         answer.unwrap_or(Err(Error::TimedOut(max)))
     }
 
-    /// Calls a function for each of the arguments, and gives the answers in their order. Up to
-    /// [`EACH_CALLS_MAX`] calls are on their way at once, so one thread keeps a worker busy. The
-    /// time limit is that of each answer, from when it is asked for. A call that fails ends no
-    /// other; when the iterator is dropped, those that are not answered are given up.
+    /// As [`Parent::call_each`], as an iterator: one thread keeps a worker busy.
     ///
     /// ```no_run
     /// # fn example(calc: multifrost::parent::Blocking) -> Result<(), multifrost::Error> {

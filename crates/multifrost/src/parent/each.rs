@@ -1,10 +1,14 @@
-//! One function called for many arguments, by a thread that takes the answers in their order.
+//! One function called for many arguments, by a caller that takes the answers in their order. What
+//! one call costs beyond its message is small then: no future, timer or wake-up of its own.
 
 use std::collections::VecDeque;
 use std::iter::Fuse;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+use futures_util::{Stream, stream};
+use tokio::time::timeout;
 
 use super::options::CallOptions;
 use super::reply::Reply;
@@ -34,7 +38,25 @@ impl<'a, I: Iterator<Item = Result<Args, Error>>> Each<'a, I> {
         Each { shared, options, function, args, unsent: None, sent: VecDeque::new() }
     }
 
-    /// Sends what there is room for.
+    /// For a task.
+    pub(super) fn into_stream(self) -> impl Stream<Item = Result<Reply, Error>> {
+        stream::unfold(self, |mut each| async {
+            let call = each.next_call()?;
+            Some((each.answer(call).await, each))
+        })
+    }
+
+    /// The oldest call without an answer, if it could be sent, and its arguments. Calls are sent
+    /// ahead of it as long as there is room.
+    fn next_call(&mut self) -> Option<Result<(Option<Sent<'a>>, Args), Error>> {
+        self.fill();
+        match self.sent.pop_front() {
+            Some(Ok((sent, args))) => Some(Ok((Some(sent), args))),
+            Some(Err(error)) => Some(Err(error)),
+            None => self.unsent.take().map(|args| Ok((None, args))),
+        }
+    }
+
     fn fill(&mut self) {
         while self.sent.len() < EACH_CALLS_MAX {
             let unsent = self.unsent.take().map(Ok);
@@ -62,34 +84,49 @@ impl<'a, I: Iterator<Item = Result<Args, Error>>> Each<'a, I> {
         }
     }
 
-    fn answer(&self, mut sent: Sent<'a>, args: &Args) -> Result<Reply, Error> {
-        let (max, had_token) = (self.shared.options.call_max, sent.had_token);
-        let answer = sent.answer_now().or_else(|| sent.wait(wait::now().checked_add(max)));
-        let answer = answer.unwrap_or(Err(Error::TimedOut(max)));
-        if had_token || !self.shared.is_asked_for_token(&answer) {
-            return answer;
+    async fn answer(&self, call: Result<(Option<Sent<'a>>, Args), Error>) -> Result<Reply, Error> {
+        let (sent, args) = call?;
+        let max = self.shared.options.call_max;
+        let late = |_| Err(Error::TimedOut(max));
+        if let Some(mut sent) = sent {
+            let answer = match sent.answer_now() {
+                Some(answer) => answer,
+                None => timeout(max, sent.answer_as_task()).await.unwrap_or_else(late),
+            };
+            if !self.shared.is_to_be_repeated(&sent, &answer) {
+                return answer;
+            }
         }
-        self.ask(args)
+        let request = self.shared.request(&self.options, self.function, &args);
+        timeout(max, request).await.unwrap_or_else(late)
     }
 
-    /// A call of its own.
-    fn ask(&self, args: &Args) -> Result<Reply, Error> {
+    fn answer_blocking(
+        &self,
+        call: Result<(Option<Sent<'a>>, Args), Error>,
+    ) -> Result<Reply, Error> {
+        let (sent, args) = call?;
         let max = self.shared.options.call_max;
-        let answer = self.shared.request_blocking(&self.options, self.function, args, max);
-        answer.unwrap_or(Err(Error::TimedOut(max)))
+        let late = || Err(Error::TimedOut(max));
+        if let Some(mut sent) = sent {
+            let answer = sent.answer_now();
+            let answer = answer.or_else(|| sent.wait(wait::now().checked_add(max)));
+            let answer = answer.unwrap_or_else(late);
+            if !self.shared.is_to_be_repeated(&sent, &answer) {
+                return answer;
+            }
+        }
+        let answer = self.shared.request_blocking(&self.options, self.function, &args, max);
+        answer.unwrap_or_else(late)
     }
 }
 
-impl<'a, I: Iterator<Item = Result<Args, Error>>> Iterator for Each<'a, I> {
+/// For a thread.
+impl<I: Iterator<Item = Result<Args, Error>>> Iterator for Each<'_, I> {
     type Item = Result<Reply, Error>;
 
     fn next(&mut self) -> Option<Result<Reply, Error>> {
-        self.fill();
-        match self.sent.pop_front() {
-            Some(Ok((sent, args))) => Some(self.answer(sent, &args)),
-            Some(Err(error)) => Some(Err(error)),
-            // Others have taken all the room there is.
-            None => self.unsent.take().map(|args| self.ask(&args)),
-        }
+        let call = self.next_call()?;
+        Some(self.answer_blocking(call))
     }
 }

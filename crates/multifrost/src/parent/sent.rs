@@ -63,6 +63,12 @@ impl Sent<'_> {
         answer.unwrap_or(Err(Error::Stopped))
     }
 
+    /// As [`Sent::answer`], for a call that was not a task's so far.
+    pub(super) async fn answer_as_task(&mut self) -> Result<Reply, Error> {
+        self.number = Some(self.up.seat.number());
+        self.answer().await
+    }
+
     /// Looks in again and again as long as that may pay, until the answer is there or a later call
     /// does. In between others run.
     async fn look_out(&self) {
@@ -103,7 +109,7 @@ impl Sent<'_> {
     }
 
     /// Waits on this thread, and reads meanwhile if nobody does; `None` when the time is over.
-    pub(super) fn wait(mut self, deadline: Option<Instant>) -> Option<Result<Reply, Error>> {
+    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> Option<Result<Reply, Error>> {
         if self.is_held {
             // Other threads may be about to send.
             thread::yield_now();

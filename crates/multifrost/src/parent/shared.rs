@@ -93,9 +93,8 @@ impl Shared {
     ) -> Result<Reply, Error> {
         loop {
             let mut sent = self.submit(options, function, args, Who::Task).await?;
-            let had_token = sent.had_token;
             let answer = sent.answer().await;
-            if had_token || !self.is_asked_for_token(&answer) {
+            if !self.is_to_be_repeated(&sent, &answer) {
                 return answer;
             }
         }
@@ -113,13 +112,12 @@ impl Shared {
         let deadline = wait::now().checked_add(max);
         loop {
             let submitted = self.submit(options, function, args, Who::Thread);
-            let sent = match wait::block_until(submitted, deadline)? {
+            let mut sent = match wait::block_until(submitted, deadline)? {
                 Ok(sent) => sent,
                 Err(error) => return Some(Err(error)),
             };
-            let had_token = sent.had_token;
             let answer = sent.wait(deadline)?;
-            if had_token || !self.is_asked_for_token(&answer) {
+            if !self.is_to_be_repeated(&sent, &answer) {
                 return Some(answer);
             }
         }
@@ -220,9 +218,10 @@ impl Shared {
         if bytes > max { Err(Error::TooLarge { bytes, max }) } else { Ok(draft) }
     }
 
-    /// Whether a call was refused for want of a token, and there is one to be had.
-    pub(super) fn is_asked_for_token(&self, answer: &Result<Reply, Error>) -> bool {
-        self.options.token.is_some()
+    /// Whether a call was refused for want of a token that it did not have, and there is one.
+    pub(super) fn is_to_be_repeated(&self, sent: &Sent<'_>, answer: &Result<Reply, Error>) -> bool {
+        !sent.had_token
+            && self.options.token.is_some()
             && self.peer.has(Extension::Auth)
             && *answer == Err(Error::Remote(UNAUTHENTICATED.into()))
     }
