@@ -158,7 +158,7 @@ pub(crate) struct Draft {
     long: Option<Long>,
 }
 
-/// A value that is too long to be copied twice, and before which of the other bytes it belongs.
+/// A value that is too long to be copied, and before which of the other bytes it belongs.
 #[derive(Debug)]
 struct Long {
     value: Arc<Vec<u8>>,
@@ -167,45 +167,43 @@ struct Long {
 
 /// What most messages have room in.
 const DRAFT_BYTES: usize = 384;
-/// A value that is longer is copied once only, when all else of its message is known.
+/// A value that is longer is sent from where it is.
 const COPY_BYTES_MAX: usize = 32 << 10;
-/// The system copies a long message at a third of its speed where it begins a little before a page:
-/// what it copies to begins with one. So a long message begins in the middle of one.
-const PAGE_BYTES: usize = 4096;
 
 /// A message as it goes over the wire, framing included.
 #[derive(Debug)]
 pub(crate) struct Packet {
     bytes: Vec<u8>,
-    /// What of it is not to be sent, or is sent already.
+    long: Option<Long>,
+    /// What of it all is not to be sent, or is sent already.
     start: usize,
 }
 
 impl Packet {
     /// Bytes that are sent as they are.
     pub(crate) fn raw(bytes: Vec<u8>) -> Packet {
-        Packet { bytes, start: 0 }
+        Packet { bytes, long: None, start: 0 }
     }
 
-    /// These parts, at a good place in memory.
-    fn placed(parts: [&[u8]; 3]) -> Packet {
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let mut bytes: Vec<u8> = Vec::with_capacity(PAGE_BYTES + length);
-        let page = bytes.as_ptr().addr() % PAGE_BYTES;
-        let start = (PAGE_BYTES + PAGE_BYTES / 2 - page) % PAGE_BYTES;
-        bytes.resize(start, 0);
-        parts.iter().for_each(|part| bytes.extend_from_slice(part));
-        Packet { bytes, start }
-    }
-
-    /// What is still to be sent.
-    pub(crate) fn rest(&self) -> &[u8] {
-        &self.bytes[self.start..]
+    /// What is still to be sent, one after the other.
+    pub(crate) fn rest(&self) -> [&[u8]; 3] {
+        let (value, at) = match &self.long {
+            Some(long) => (&long.value[..], long.at),
+            None => (&[][..], self.bytes.len()),
+        };
+        let (before, after) = self.bytes.split_at(at);
+        let mut skipped = self.start;
+        [before, value, after].map(|part| {
+            let rest = &part[skipped.min(part.len())..];
+            skipped -= part.len() - rest.len();
+            rest
+        })
     }
 
     /// How much that is.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() - self.start
+        let long = self.long.as_ref().map_or(0, |long| long.value.len());
+        self.bytes.len() + long - self.start
     }
 
     /// Its memory, empty.
@@ -296,20 +294,15 @@ impl Draft {
         self.bytes[zmtp::HEAD_ROOM] = 0x80 | self.fields;
         let length = self.len();
         let start = zmtp::frame(&mut self.bytes, length);
-        match &self.long {
-            Some(long) => {
-                let (before, after) = self.bytes.split_at(long.at);
-                Packet::placed([&before[start..], &long.value, after])
-            }
-            None => Packet { bytes: self.bytes, start },
-        }
+        Packet { bytes: self.bytes, long: self.long, start }
     }
 
     /// The message without its framing.
     #[cfg(test)]
     pub(crate) fn payload(self) -> Vec<u8> {
-        let mut packet = self.finish();
-        packet.bytes.split_off(zmtp::HEAD_ROOM)
+        let wire = self.finish();
+        let head = zmtp::HEAD_ROOM - wire.start;
+        wire.rest().concat().split_off(head)
     }
 }
 

@@ -91,9 +91,8 @@ fn read<'a>(reader: &mut Reader<'a>, depth: usize) -> Result<Value<'a>, Malforme
         Token::F32(number) => Value::F32(number),
         Token::F64(number) => Value::F64(number),
         Token::Str(bytes) => {
-            let text =
-                std::str::from_utf8(bytes).map_err(|_| Malformed("text that is no UTF-8"))?;
-            Value::Str(text.into())
+            let text = simdutf8::basic::from_utf8(bytes);
+            Value::Str(text.map_err(|_| Malformed("text that is no UTF-8"))?.into())
         }
         Token::Bin(bytes) => Value::Bin(bytes.into()),
         Token::Ext(kind, bytes) => Value::Ext(kind, bytes.into()),

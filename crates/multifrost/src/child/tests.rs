@@ -52,7 +52,7 @@ fn bench(child: Child) -> Bench {
 fn payload(packet: &Packet) -> Vec<u8> {
     let mut session = Session::new(Role::Router, 1 << 20);
     let hello = [&crate::zmtp::GREETING[..], &crate::zmtp::ready(Role::Dealer)].concat();
-    let wire = [&hello[..], packet.rest()].concat();
+    let wire = [&hello[..], &packet.rest().concat()].concat();
     let mut input = &wire[..];
     loop {
         match session.feed(&mut input).unwrap() {

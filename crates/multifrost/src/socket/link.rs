@@ -4,7 +4,7 @@
 //! back, so that one write sends them all.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{Shutdown, TcpStream};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use tokio::sync::Notify;
 
 use super::spin::Spin;
@@ -170,7 +170,15 @@ impl Link {
     /// Writes what the socket takes, and says whether that was all.
     fn write(&self, packet: &mut Packet, flags: SendFlags) -> io::Result<bool> {
         while packet.len() > 0 {
-            match send(&self.stream, packet.rest(), flags | SendFlags::NOSIGNAL) {
+            let flags = flags | SendFlags::NOSIGNAL;
+            let sent = match packet.rest() {
+                [short, [], []] => send(&self.stream, short, flags),
+                parts => {
+                    let parts = parts.map(IoSlice::new);
+                    sendmsg(&self.stream, &parts, &mut SendAncillaryBuffer::default(), flags)
+                }
+            };
+            match sent {
                 Ok(written) => packet.advance(written),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
@@ -253,6 +261,6 @@ impl Outbox {
     }
 
     fn hold(&mut self, packet: &Packet) {
-        self.held.extend_from_slice(packet.rest());
+        packet.rest().iter().for_each(|part| self.held.extend_from_slice(part));
     }
 }

@@ -133,7 +133,7 @@ fn what_has_come_of_a_message_is_kept_when_the_leader_changes() {
     let mut pair = pair();
     let (leader, _) = pair.lead(Duration::from_millis(200));
     let (follower, id) = pair.call(PATIENCE);
-    let whole = response(Id::Text(&id), b"\x03").rest().to_vec();
+    let whole = response(Id::Text(&id), b"\x03").rest().concat();
     let (head, tail) = whole.split_at(20);
     let send = |bytes: &[u8]| pair.link.try_send(Packet::raw(bytes.to_vec())).unwrap();
     send(head);
