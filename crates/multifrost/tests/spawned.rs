@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use multifrost::parent::{CallOptions, Heartbeat, Options, Output, Restart};
 use multifrost::{Error, Parent, Program, Value};
 
@@ -105,6 +106,17 @@ async fn s16_1_s16_2_s21_8_a_thousand_calls_at_once() {
     for (n, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
         assert_eq!(call.await.unwrap(), Ok(n as i64 + 1));
     }
+}
+
+#[tokio::test]
+async fn s16_2_a_thousand_calls_of_one_caller() {
+    let parent = spawn(Options::default());
+    let pairs = || (0..1000).map(|n| (n, 1));
+    let wanted: Vec<Result<i64, Error>> = (0..1000).map(|n| Ok(n + 1)).collect();
+    assert_eq!(parent.call_each("add", pairs()).collect::<Vec<_>>().await, wanted);
+    let blocking = parent.blocking();
+    let calling = move || blocking.call_each("add", pairs()).collect::<Vec<_>>();
+    assert_eq!(tokio::task::spawn_blocking(calling).await.unwrap(), wanted);
 }
 
 #[tokio::test]

@@ -1,3 +1,4 @@
+mod each;
 mod ext;
 mod lead;
 

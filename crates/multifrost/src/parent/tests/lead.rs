@@ -142,3 +142,50 @@ fn what_has_come_of_a_message_is_kept_when_the_leader_changes() {
     send(tail);
     assert!(is_three(follower));
 }
+
+/// A call in a task, which has been sent.
+fn task<'a>(shared: &'a Shared, options: &'a CallOptions, args: &'a Arc<Vec<u8>>) -> Task<'a> {
+    let mut call: Task<'a> = Box::pin(shared.request(options, "add", args));
+    assert!(poll(&mut call).is_pending());
+    call
+}
+
+type Task<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Error>> + 'a>>;
+
+fn poll(call: &mut Task<'_>) -> std::task::Poll<Result<Reply, Error>> {
+    call.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
+}
+
+#[test]
+fn s16_1_the_newest_task_reads_for_others() {
+    let mut pair = pair();
+    let (shared, options, args) = (pair.shared.clone(), CallOptions::default(), one_two());
+    let mut first = task(&shared, &options, &args);
+    let mut second = task(&shared, &options, &args);
+    assert!(poll(&mut second).is_pending());
+    for _ in 0..2 {
+        let message = pair.inbox.next(&pair.link).unwrap();
+        let id = Envelope::scan(&message).unwrap().id.and_then(msgpack::text).unwrap();
+        pair.answer(id);
+    }
+    while poll(&mut second).is_pending() {}
+    assert!(poll(&mut first).is_ready(), "there is nobody else who could have read it");
+    assert!(pair.up.seat.is_free());
+}
+
+#[test]
+fn s16_1_a_newest_task_that_gives_up_leaves_nobody_behind() {
+    let mut pair = pair();
+    let (shared, options, args) = (pair.shared.clone(), CallOptions::default(), one_two());
+    let mut first = task(&shared, &options, &args);
+    let message = pair.inbox.next(&pair.link).unwrap();
+    let id = Envelope::scan(&message).unwrap().id.and_then(msgpack::text).unwrap();
+    drop(task(&shared, &options, &args));
+    let reading = pair.read();
+    pair.answer(id);
+    while poll(&mut first).is_pending() {
+        thread::yield_now();
+    }
+    pair.link.cut();
+    assert_eq!(reading.join().unwrap(), "the other side closed it");
+}
