@@ -25,7 +25,7 @@ pub(super) struct Seat {
     waiting: AtomicUsize,
     /// The number of the newest caller that is a task.
     newest: AtomicU64,
-    /// A task has looked in while somebody else read.
+    /// Somebody would have read, and another did.
     is_missed: AtomicBool,
 }
 
@@ -88,12 +88,12 @@ impl Seat {
         self.newest.load(Ordering::SeqCst) == number
     }
 
-    /// A task would read, if nobody did.
+    /// The caller would read, if nobody did.
     pub(super) fn miss(&self) {
         self.is_missed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a task has missed the seat since this was asked.
+    /// Whether a caller has missed the seat since this was asked.
     pub(super) fn was_missed(&self) -> bool {
         self.is_missed.swap(false, Ordering::SeqCst)
     }
@@ -161,14 +161,6 @@ impl Seat {
     /// The connection's own thread makes room for callers.
     pub(super) fn leave(&self, inbox: Inbox) {
         self.lock().inbox = Some(inbox);
-    }
-
-    /// The seat is free: somebody must read if callers wait. Asked after it is, so that whoever
-    /// found it taken is seen here.
-    pub(super) fn want_for_others(&self) {
-        if self.is_awaited() {
-            self.want();
-        }
     }
 
     /// A panic of another thread leaves a state that is whole.

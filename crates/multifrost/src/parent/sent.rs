@@ -56,7 +56,7 @@ impl Sent<'_> {
         // Who is answered needs nobody to read; who is not needs somebody else now.
         let _waiting = self.receiver.is_empty().then_some(waiting);
         if self.is_newest() {
-            seat.want_for_others();
+            self.shared.read_for_others(&self.up);
         }
         let answer = (&mut self.receiver).await;
         self.is_answered = true;
@@ -121,10 +121,12 @@ impl Sent<'_> {
         if let Some(turn) = up.seat.turn() {
             let answer = self.lead(turn, deadline);
             drop(waiting);
-            up.seat.want_for_others();
+            self.shared.read_for_others(&up);
             if answer.is_some() {
                 return answer;
             }
+        } else if up.seat.is_alone() {
+            up.seat.miss();
         }
         let answer = wait::block_until(&mut self.receiver, deadline);
         answer.map(|it| it.unwrap_or(Err(Error::Stopped)))
@@ -181,7 +183,7 @@ impl Drop for Sent<'_> {
             self.shared.say_cancel(&self.up.link, &self.id);
         }
         if self.is_newest() {
-            self.up.seat.want_for_others();
+            self.shared.read_for_others(&self.up);
         }
     }
 }

@@ -320,19 +320,19 @@ impl Shared {
                     Ok(_) => continue,
                     Err(reason) => return reason,
                 }
-                // A task would read, and may be about to.
+                // A caller would read, and may be about to.
                 if up.seat.was_missed() {
                     break SPIN_MAX;
                 }
                 // When nothing is pending the seat is left to callers that may want it.
                 let is_liked = up.seat.is_liked() || up.link.spin.is_due();
-                if is_liked && !up.seat.is_awaited() && !self.streams.are_open() {
+                if is_liked && !self.has_pending() {
                     break IDLE_MAX;
                 }
             };
             up.seat.leave(inbox);
             if pause == IDLE_MAX {
-                up.seat.want_for_others();
+                self.read_for_others(up);
             }
         }
     }
@@ -357,6 +357,14 @@ impl Shared {
         let heard = if answers.is_empty() { Heard::Others } else { Heard::Answers };
         answers.into_iter().for_each(Answer::deliver);
         end.map_or(Ok(heard), Err)
+    }
+
+    /// The seat is free: somebody must read if answers are waited for. Asked after it is, so that
+    /// whoever found it taken is seen here.
+    pub(super) fn read_for_others(&self, up: &Up) {
+        if self.has_pending() && (up.seat.is_awaited() || self.streams.are_open()) {
+            up.seat.want();
+        }
     }
 
     /// A message from the worker; the answer if it is one to a call.
