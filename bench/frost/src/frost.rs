@@ -73,6 +73,10 @@ impl crate::Subject for Threads {
         self.0.big()
     }
 
+    fn is_for_flight(&self) -> bool {
+        true
+    }
+
     fn flight(&mut self, until: Instant) -> Done<usize> {
         let run = || -> usize {
             let mut count = 0;
@@ -140,6 +144,10 @@ impl crate::Subject for Futures {
 
     fn big(&mut self) -> Done<()> {
         self.0.big()
+    }
+
+    fn is_for_flight(&self) -> bool {
+        true
     }
 
     fn flight(&mut self, until: Instant) -> Done<usize> {

@@ -51,10 +51,15 @@ fn run() -> Done<()> {
     }
 }
 
+/// The handles with a thread or a future for each call in flight, instead of one caller for all.
+const THREADS: &str = "a hundred threads";
+const FUTURES: &str = "a hundred futures";
 const PYTHON: &str = "pyzmq + msgpack";
 const SUBJECTS: &[&str] = &[
     "blocking handle",
     "async handle",
+    THREADS,
+    FUTURES,
     "bare ZMTP",
     "bare ZMTP, no spin",
     "bare zmq crate",
@@ -64,7 +69,9 @@ const SUBJECTS: &[&str] = &[
 fn start(name: &str, python: Option<&Path>) -> Done<Box<dyn Subject>> {
     Ok(match name {
         "blocking handle" => Box::new(frost::Blocking::start()?),
+        THREADS => Box::new(frost::Threads(frost::Blocking::start()?)),
         "async handle" => Box::new(frost::Async::start()?),
+        FUTURES => Box::new(frost::Futures(frost::Async::start()?)),
         "bare ZMTP" => Box::new(bare::Bare::start(true)?),
         "bare ZMTP, no spin" => Box::new(bare::Bare::start(false)?),
         "bare zmq crate" => Box::new(libzmq::Zmq::start()?),

@@ -15,6 +15,10 @@ pub trait Subject {
     fn big(&mut self) -> Done<()>;
     /// Short calls, [`crate::IN_FLIGHT`] at once, until the time is over; how many.
     fn flight(&mut self, until: Instant) -> Done<usize>;
+    /// Whether it differs from others only there.
+    fn is_for_flight(&self) -> bool {
+        false
+    }
     /// A subject in another process measures itself.
     fn by_itself(&mut self, _slice: Duration) -> Option<Done<Round>> {
         None
@@ -37,6 +41,7 @@ pub fn measure(subject: &mut dyn Subject, what: &str) -> Done<Round> {
     if let Some(round) = subject.by_itself(SLICE) {
         return round;
     }
+    let what = if subject.is_for_flight() { "flight" } else { what };
     let is_wanted = |name: &str| what.is_empty() || what == name;
     let mut round = Round::default();
     if is_wanted("small") {

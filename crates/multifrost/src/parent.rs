@@ -24,12 +24,12 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::error::Error;
+#[cfg(doc)]
+use crate::limits::EACH_CALLS_MAX;
 use crate::msgpack::{self, EMPTY_ARRAY, NIL};
 use crate::process::Program;
 use crate::token::Token;
 use crate::value::Value;
-#[cfg(doc)]
-use crate::limits::EACH_CALLS_MAX;
 pub use blocking::Blocking;
 use each::Each;
 pub use options::{CallOptions, Heartbeat, Options, Output, Restart, Stream};

@@ -45,13 +45,8 @@ struct State {
 
 impl Seat {
     pub(super) fn new(inbox: Inbox) -> Seat {
-        let state = State {
-            inbox: Some(inbox),
-            turns: 0,
-            is_wanted: true,
-            is_asleep: false,
-            end: None,
-        };
+        let state =
+            State { inbox: Some(inbox), turns: 0, is_wanted: true, is_asleep: false, end: None };
         Seat {
             state: Mutex::new(state),
             changed: Condvar::new(),

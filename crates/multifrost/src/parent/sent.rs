@@ -77,12 +77,13 @@ impl Sent<'_> {
         while spin.is_due() && self.is_newest() && self.receiver.is_empty() {
             let Some(heard) = self.look() else { return };
             let took = since.elapsed();
-            if heard == Heard::Nothing && took < SPIN_MAX {
-                tokio::task::yield_now().await;
-                continue;
+            if heard != Heard::Nothing || took >= SPIN_MAX {
+                spin.spun(took);
+                since = wait::now();
             }
-            spin.spun(took);
-            since = wait::now();
+            if self.receiver.is_empty() {
+                tokio::task::yield_now().await;
+            }
         }
     }
 
@@ -95,7 +96,10 @@ impl Sent<'_> {
         };
         let glance = if seat.is_alone() { GLANCE_MAX } else { Duration::ZERO };
         let patience = Patience::Look(wait::now() + glance);
-        match self.shared.hear(&self.up, turn.inbox(), patience) {
+        let heard = self.shared.hear(&self.up, turn.inbox(), patience);
+        let has_read = turn.inbox().has_read();
+        match heard {
+            Ok(Heard::Nothing) if has_read => Some(Heard::Others),
             Ok(heard) => Some(heard),
             Err(reason) => {
                 turn.end(reason);

@@ -149,17 +149,8 @@ impl Shared {
             let is_held = self.pend(id, sender) || who == Who::Each;
             let number = (who == Who::Task).then(|| up.seat.number());
             let (shared, is_answered) = (self, false);
-            let mut sent = Sent {
-                shared,
-                up,
-                id,
-                receiver,
-                number,
-                had_token,
-                is_held,
-                is_answered,
-                place,
-            };
+            let mut sent =
+                Sent { shared, up, id, receiver, number, had_token, is_held, is_answered, place };
             let link = &sent.up.link;
             let done = match if is_held { link.hold(packet) } else { link.try_send(packet) } {
                 Err(SendError::Full(packet)) => {
@@ -486,7 +477,7 @@ impl Shared {
 pub(super) enum Heard {
     Nothing,
     Answers,
-    /// Messages that answer no call.
+    /// Messages that answer no call, or a part of one.
     Others,
 }
 

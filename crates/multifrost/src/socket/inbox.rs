@@ -46,6 +46,7 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     /// What of the buffer is not yet fed.
     unread: std::ops::Range<usize>,
+    has_read: bool,
     /// Of a listening socket's connections; taken as long as somebody may read.
     pub(super) place: Option<Place>,
 }
@@ -63,7 +64,7 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     let buffer = vec![0; READ_BYTES].into_boxed_slice();
     let stream_read = stream.try_clone()?;
     let mut inbox =
-        Inbox { stream: stream_read, session, buffer, unread: 0..0, place: None };
+        Inbox { stream: stream_read, session, buffer, unread: 0..0, has_read: false, place: None };
     let deadline = now() + HANDSHAKE_MAX;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
@@ -127,6 +128,11 @@ impl Inbox {
     /// Whether more was read than is taken.
     pub(crate) fn has_more(&self) -> bool {
         !self.unread.is_empty()
+    }
+
+    /// Whether anything has come since this was asked, be it a part of a message.
+    pub(crate) fn has_read(&mut self) -> bool {
+        std::mem::take(&mut self.has_read)
     }
 
     /// What the bytes that are there say.
@@ -222,6 +228,7 @@ impl Inbox {
                 read => break read?,
             }
         };
+        self.has_read = true;
         if count == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the other side closed it"));
         }

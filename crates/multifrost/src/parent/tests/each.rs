@@ -18,9 +18,9 @@ fn numbers(count: u64) -> Vec<Args> {
 fn check(options: &Options, args: &[Args], work: fn(&mut Far), expected: &[&str]) {
     for is_task in [false, true] {
         let mut far = far(options.clone());
-        let (shared, args) = (far.shared.clone(), args.to_vec().into_iter());
+        let (shared, args) = (far.shared.clone(), args.to_vec());
         let caller = thread::spawn(move || {
-            let each = Each::new(&shared, "same", args);
+            let each = Each::new(&shared, "same", args.into_iter());
             if !is_task {
                 return each.collect::<Vec<_>>();
             }
