@@ -119,6 +119,33 @@ async fn s16_2_a_thousand_calls_of_one_caller() {
     assert_eq!(tokio::task::spawn_blocking(calling).await.unwrap(), wanted);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s16_1_callers_of_all_kinds_at_once() {
+    let parent = spawn(Options::default());
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let blocking = parent.blocking();
+        callers.spawn_blocking(move || {
+            (0..300).for_each(|n| assert_eq!(blocking.call("add", (n, 1)), Ok(n + 1)));
+            let sums = blocking.call_each::<i64, _>("add", (0..300).map(|n| (n, 1)));
+            assert_eq!(sums.map(Result::unwrap).sum::<i64>(), 300 * 301 / 2);
+        });
+        let parent = parent.clone();
+        callers.spawn(async move {
+            for n in 0..300 {
+                // One that is given up at any time leaves the others as they are.
+                let given_up = parent.call::<i64>("add", (n, 2));
+                let _ = tokio::time::timeout(Duration::from_micros(n as u64), given_up).await;
+                assert_eq!(parent.call("add", (n, 1)).await, Ok(n + 1));
+            }
+            let sums = parent.call_each::<i64, _>("add", (0..300).map(|n| (n, 1)));
+            assert_eq!(sums.map(Result::unwrap).collect::<Vec<_>>().await.len(), 300);
+        });
+    }
+    let all = tokio::time::timeout(Duration::from_secs(60), callers.join_all());
+    assert_eq!(all.await.expect("nobody is left behind").len(), 8);
+}
+
 #[tokio::test]
 async fn s16_3_calls_run_one_at_a_time_unless_told_otherwise() {
     let parent = Parent::spawn(program().variable("FROST_CONCURRENCY", "2"), Options::default());
