@@ -14,6 +14,9 @@ use crate::socket::Inbox;
 /// reads. This is also how late a message may be heard that nobody waits for.
 pub(super) const IDLE_MAX: Duration = Duration::from_millis(10);
 
+/// No task's number.
+const NOBODY: u64 = 0;
+
 #[derive(Debug)]
 pub(super) struct Seat {
     state: Mutex<State>,
@@ -23,7 +26,8 @@ pub(super) struct Seat {
     is_liked: AtomicBool,
     /// Callers that wait for an answer now.
     waiting: AtomicUsize,
-    /// The number of the newest caller that is a task.
+    /// How many callers were tasks so far, and the number of the newest, if it is there still.
+    tasks: AtomicU64,
     newest: AtomicU64,
     /// Somebody would have read, and another did.
     is_missed: AtomicBool,
@@ -52,7 +56,8 @@ impl Seat {
             changed: Condvar::new(),
             is_liked: false.into(),
             waiting: 0.into(),
-            newest: 0.into(),
+            tasks: NOBODY.into(),
+            newest: NOBODY.into(),
             is_missed: false.into(),
         }
     }
@@ -76,11 +81,20 @@ impl Seat {
     /// A number for a caller that is a task. As long as it is the newest, it is for that task to
     /// look in or to want somebody who reads, and those before it need not.
     pub(super) fn number(&self) -> u64 {
-        self.newest.fetch_add(1, Ordering::SeqCst) + 1
+        let number = self.tasks.fetch_add(1, Ordering::SeqCst) + 1;
+        self.newest.store(number, Ordering::SeqCst);
+        number
     }
 
+    /// Whether this task is the newest; without one, all are.
     pub(super) fn is_newest(&self, number: u64) -> bool {
-        self.newest.load(Ordering::SeqCst) == number
+        [number, NOBODY].contains(&self.newest.load(Ordering::SeqCst))
+    }
+
+    /// A task goes, and says whether it was the newest.
+    pub(super) fn retire(&self, number: u64) -> bool {
+        let newest = &self.newest;
+        newest.compare_exchange(number, NOBODY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// The caller would read, if nobody did.

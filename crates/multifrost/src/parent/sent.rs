@@ -42,14 +42,15 @@ pub(super) struct Sent<'a> {
 impl Sent<'_> {
     /// Waits in a task, which looks out for the answer first where that is faster than being woken.
     pub(super) async fn answer(&mut self) -> Result<Reply, Error> {
-        if self.is_held {
-            // Other tasks may be about to send.
-            tokio::task::yield_now().await;
-            self.flush();
-        }
         let seat = &self.up.seat;
         seat.like(false);
         let waiting = seat.wait();
+        if self.is_held {
+            // Other tasks may be about to send.
+            tokio::task::yield_now().await;
+            self.up.link.flush();
+            self.is_held = false;
+        }
         if self.is_newest() {
             self.look_out().await;
         }
@@ -186,7 +187,7 @@ impl Drop for Sent<'_> {
         if !self.is_answered && self.shared.forget(&self.id) {
             self.shared.say_cancel(&self.up.link, &self.id);
         }
-        if self.is_newest() {
+        if self.number.is_some_and(|number| self.up.seat.retire(number)) {
             self.shared.read_for_others(&self.up);
         }
     }
