@@ -45,7 +45,7 @@ pub(super) struct Up {
 pub(super) enum Who {
     Task,
     Thread,
-    /// A thread that sends more before it waits.
+    /// One that sends more before it waits.
     Each,
 }
 
