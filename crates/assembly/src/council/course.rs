@@ -15,14 +15,18 @@ use super::{PLANNER, Terms, prompt};
 use crate::event::{Judgement, Labelled, Scored, Sealed, Settled, What};
 use crate::floor::{Floor, Seat};
 use althing_stdx::{Fault, Kind, Result};
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use serde_json::Value;
+use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// The part of the run's time that planners may take; the rest is the judge's.
 const PLANNING_SHARE: f64 = 2.0 / 3.0;
+/// What comes after the planners is not made ready before this: until then they are being started,
+/// and that needs the processor more.
+const PREPARE_AFTER: Duration = Duration::from_millis(30);
 
 /// One council while it is held.
 struct Council<'a> {
@@ -121,7 +125,10 @@ impl Council<'_> {
         let count = watch::Sender::new(stored);
         let asked = planners.iter().map(|seat| self.draft(seat, is_full, &enough, &count));
         // Everyone finishes before an error ends the run: what is paid for is kept.
-        let (asked, ()) = join(join_all(asked), prepare()).await;
+        let asked = tokio::select! {
+            asked = join_all(asked) => asked,
+            never = prepare() => match never {},
+        };
         let asked: Result<Vec<Asked<Value>>> = asked.into_iter().collect();
         let mut drafts = Vec::new();
         let (mut lost, mut late, mut out_of_time) = (Vec::new(), Vec::new(), false);
@@ -285,15 +292,17 @@ impl Council<'_> {
     }
 }
 
-/// While the planners think, what comes after them is made ready; on a thread, since their prompts
-/// are still on the way to them.
-async fn prepare() {
+/// While the planners think, what comes after them is made ready; on a thread, since their answers
+/// may come at any time. What is not ready by then is made when it is needed.
+async fn prepare() -> Infallible {
+    tokio::time::sleep(PREPARE_AFTER).await;
     let ready = || {
         schema::prepare();
         anonymise::prepare();
     };
     // Where it broke, it is made when it is needed, and breaks there.
     let _ = tokio::task::spawn_blocking(ready).await;
+    std::future::pending().await
 }
 
 fn place(scored: &Scored, judgement: &Judgement) -> Place {

@@ -128,11 +128,16 @@ fn is_echo(value: &Value, prompt: &str) -> bool {
     let mut own = Vec::new();
     texts(value, &mut own);
     let own: Vec<String> = own.into_iter().flat_map(words).collect();
-    let own: HashSet<&[String]> = own.windows(SHINGLE_WORDS).collect();
+    let mut left: HashSet<&[String]> = own.windows(SHINGLE_WORDS).collect();
+    let count = left.len();
+    if count < SHINGLES_MIN {
+        return false;
+    }
     let asked: Vec<String> = words(prompt).collect();
-    let asked: HashSet<&[String]> = asked.windows(SHINGLE_WORDS).collect();
-    let same = own.iter().filter(|shingle| asked.contains(*shingle)).count();
-    own.len() >= SHINGLES_MIN && same as f64 > ECHO_SHARE * own.len() as f64
+    for shingle in asked.windows(SHINGLE_WORDS) {
+        left.remove(shingle);
+    }
+    (count - left.len()) as f64 > ECHO_SHARE * count as f64
 }
 
 /// Every whole value in `text`, and whether one began that has no end.

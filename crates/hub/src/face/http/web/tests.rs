@@ -3,17 +3,21 @@
 
 use super::super::Limits;
 use super::super::tests::kit::{Face, Line, TOKEN};
+use super::watch::{self, Watchers};
+use crate::store::Store;
 use althing_assembly::Event;
+use futures_util::StreamExt;
 use serde_json::{Value, from_value, json};
+use std::pin::pin;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// Nothing here takes so long; a test that waits longer has failed.
 const FOR_EVER: Duration = Duration::from_secs(30);
 
 /// A run of two planners and a judge, up to `events` of its log.
-async fn run(face: &Face, name: &str, events: usize) {
+async fn run(store: &Store, name: &str, events: usize) {
     let seats = json!([{ "model": "a:x", "name": "Ada" }, { "model": "b:y", "name": "Bob" },
         { "model": "c:z", "name": "Cyd" }]);
     let opening = json!({ "type": "run_started", "method": "council", "question": "Build it",
@@ -32,9 +36,9 @@ async fn run(face: &Face, name: &str, events: usize) {
         (what["seq"], what["run"], what["at_ms"]) = (json!(seq), json!(name), json!(seq));
         from_value::<Event>(what).unwrap()
     };
-    let written = face.service.store.events(name).await.map_or(0, |events| events.len());
+    let written = store.events(name).await.map_or(0, |events| events.len());
     let new = all.iter().enumerate().take(events).skip(written).map(event).collect();
-    face.service.store.append(new).await.unwrap();
+    store.append(new).await.unwrap();
 }
 
 async fn raw(face: &Face, path: &str, headers: &[&str]) -> (u16, String, String) {
@@ -111,8 +115,8 @@ async fn the_newest_run_or_the_one_that_is_named() {
     let face = Face::start(Limits::default()).await;
     let state = async |query: &str| face.ask("GET", &format!("/ui/state{query}"), "").await;
     assert_eq!(state("").await.json()["phase"], "idle");
-    run(&face, "20260101-aaaa", 6).await;
-    run(&face, "20260101-bbbb", 2).await;
+    run(&face.service.store, "20260101-aaaa", 6).await;
+    run(&face.service.store, "20260101-bbbb", 2).await;
     let newest = state("").await.json();
     assert_eq!((&newest["run_id"], &newest["sequence"]), (&json!("20260101-bbbb"), &json!(1)));
     // Nobody holds it.
@@ -151,13 +155,13 @@ fn messages(text: &str) -> Vec<(String, Value)> {
 #[tokio::test]
 async fn a_watcher_who_was_cut_off_misses_nothing() {
     let face = Face::start(Limits::default()).await;
-    run(&face, "r1", 2).await;
+    run(&face.service.store, "r1", 2).await;
     let mut line = face.connect().await;
     line.send(&face.request("GET", "/ui/events", "", "")).await;
     let text = until(&mut line, "id: r1:1").await;
     assert!(text.contains("text/event-stream") && text.contains("retry: 1000"), "{text}");
     drop(line);
-    run(&face, "r1", 6).await;
+    run(&face.service.store, "r1", 6).await;
     for (path, header) in
         [("/ui/events", "last-event-id: r1:1\r\n"), ("/ui/events?after=r1%3A1", "")]
     {
@@ -178,9 +182,36 @@ async fn a_watcher_who_was_cut_off_misses_nothing() {
     let mut line = face.connect().await;
     line.send(&face.request("GET", "/ui/events?after=r1:5", "", "")).await;
     until(&mut line, "retry: 1000").await;
-    run(&face, "r2", 1).await;
+    run(&face.service.store, "r2", 1).await;
     let text = until(&mut line, "id: r2:0").await;
     assert_eq!(messages(&text).last().unwrap().1["phase"], "starting");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_silence_has_signs_of_life() {
+    let (store, ping) = (Store::in_memory().unwrap(), b": ping\n\n".as_slice());
+    let stream = watch::follow(store.clone(), None, None, &Watchers::default()).await.unwrap();
+    let mut stream = pin!(stream.map(|Ok(bytes)| bytes));
+    assert_eq!(stream.next().await.unwrap(), "retry: 1000\n\n");
+    // The log is looked at from time to time, so a sign comes a look later at most.
+    let late = Duration::from_millis(200);
+    let check = |began: Instant| {
+        let took = began.elapsed();
+        assert!(watch::PING <= took && took < watch::PING + late, "{took:?}");
+    };
+    for _ in 0..2 {
+        let began = Instant::now();
+        assert_eq!(stream.next().await.unwrap(), ping);
+        check(began);
+    }
+    // What is said counts as one.
+    assert!(timeout(watch::PING / 2, stream.next()).await.is_err());
+    run(&store, "r1", 1).await;
+    let said = stream.next().await.unwrap();
+    assert_eq!(messages(str::from_utf8(&said).unwrap())[0].1["phase"], "starting");
+    let began = Instant::now();
+    assert_eq!(stream.next().await.unwrap(), ping);
+    check(began);
 }
 
 #[tokio::test]
