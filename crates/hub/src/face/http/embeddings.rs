@@ -3,7 +3,7 @@
 use super::body;
 use super::dialect::openai;
 use super::discussion;
-use super::pass::{self, sample};
+use super::pass::{self, Unanswered, sample};
 use super::reply::{Reply, json, refusal};
 use super::router::Desk;
 use super::shape::Shape;
@@ -58,7 +58,10 @@ async fn first(desk: &Desk, targets: &[Target], wanted: &Wanted) -> Result<Embed
     for target in targets {
         let (inputs, dimensions) = (wanted.inputs.clone(), wanted.dimensions);
         let gateway = &desk.service.gateway;
-        match gateway.embed(&target.endpoint, &target.model, inputs, dimensions).await {
+        let unanswered = Unanswered::new(&desk.service, Some(target));
+        let embedded = gateway.embed(&target.endpoint, &target.model, inputs, dimensions).await;
+        unanswered.over();
+        match embedded {
             Ok(embedded) => {
                 desk.service.metrics.record(sample(&desk.service, target, false, embedded.usage));
                 return Ok(embedded);

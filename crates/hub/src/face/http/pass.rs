@@ -78,7 +78,10 @@ async fn send(
         |name: &&'static str| Some((*name, parts.headers.get(*name)?.to_str().ok()?.into()));
     let headers = dialect.headers.iter().filter_map(header).collect();
     let request = PassRequest { dialect: dialect.upstream, path, body, head, headers };
-    let passed = match service.gateway.pass(&targets, request, affinity).await {
+    let unanswered = Unanswered::new(service, targets.first());
+    let passed = service.gateway.pass(&targets, request, affinity).await;
+    unanswered.over();
+    let passed = match passed {
         Ok(passed) => passed,
         Err(declined) => return decline(service, dialect.shape, &targets, declined),
     };
@@ -100,6 +103,32 @@ async fn send(
                 Ok::<_, Infallible>(item.unwrap_or_else(|fault| break_off(shape, &fault)))
             });
             foreign(status, &headers, Body::from_stream(bytes))
+        }
+    }
+}
+
+/// A request that waits for its answer. Dropped in between, because its client left, it counts.
+pub(super) struct Unanswered<'a> {
+    service: &'a Service,
+    /// None once it is over.
+    target: Option<&'a Target>,
+}
+
+impl<'a> Unanswered<'a> {
+    pub(super) fn new(service: &'a Service, target: Option<&'a Target>) -> Unanswered<'a> {
+        Unanswered { service, target }
+    }
+
+    /// Something came back, which is counted by what it is.
+    pub(super) fn over(mut self) {
+        self.target = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(target) = self.target {
+            self.service.metrics.record(sample(self.service, target, false, None));
         }
     }
 }

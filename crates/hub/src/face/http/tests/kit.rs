@@ -15,6 +15,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub const TOKEN: &str = "a-token-of-the-tests-that-opens-it";
+/// Opens what a test is a client of.
+pub const KEY: &str = "sk-test-0123456789abcdef";
 /// Nothing here takes so long; a test that waits longer has failed.
 const FOR_EVER: Duration = Duration::from_secs(30);
 

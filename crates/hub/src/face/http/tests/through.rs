@@ -1,13 +1,12 @@
 //! From a raw socket through the face to an upstream and back.
 
 use super::super::Limits;
-use super::kit::{Face, Line};
+use super::kit::{Face, KEY, Line};
 use crate::service::words::RouteTarget;
 use althing_testkit::upstream::{Dialect, Route};
 use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
-
-const KEY: &str = "sk-test-0123456789abcdef";
+use std::time::Duration;
 
 /// A face with a provider of either language, both at `upstream`.
 async fn face(upstream: &Upstream) -> Face {
@@ -235,6 +234,32 @@ async fn a_client_that_leaves_ends_the_call() {
         }
     }
     assert_eq!(upstream.in_flight(), 0);
+    let used = face.service.metrics.snapshot().await.unwrap();
+    assert_eq!((used.requests_total, used.requests_failed), (expected as i64, 0));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_its_vectors_is_counted() {
+    let never = Duration::from_secs(60 * 60);
+    let upstream = Upstream::start(Options::default().latency(never));
+    let (url, openai) = (upstream.url(), format!("{}/v1", upstream.url()));
+    let env = [
+        ("OPENAI_API_KEY", KEY),
+        ("OPENAI_BASE_URL", openai.as_str()),
+        ("OLLAMA_BASE_URL", url.as_str()),
+    ];
+    let face = Face::with(Limits::default(), &env).await;
+    // As it is, and translated.
+    for (left, model) in ["openai:a", "ollama:a"].into_iter().enumerate() {
+        let mut line = face.connect().await;
+        let body = json!({ "model": model, "input": "a" }).to_string();
+        line.send(&face.request("POST", "/v1/embeddings", "", &body)).await;
+        upstream.wait_for(|seen| seen.len() > left).await;
+        drop(line);
+        upstream.wait_for(|seen| seen.iter().filter(|it| it.aborted()).count() > left).await;
+    }
+    let used = face.service.metrics.snapshot().await.unwrap();
+    assert_eq!((used.requests_total, used.requests_failed), (2, 0));
 }
 
 #[tokio::test]
