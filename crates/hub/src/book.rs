@@ -1,6 +1,7 @@
 //! The book: every provider, model and route of this machine as one value, from the configuration
 //! and from what was added. [`Library`] keeps it up to date while programs run.
 
+mod changes;
 mod endpoint;
 mod library;
 pub(crate) mod naming;
@@ -39,7 +40,7 @@ pub struct Book {
 }
 
 /// A provider that was added.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub row: Stored,
     /// Why it cannot be asked; none: it can.

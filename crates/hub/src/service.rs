@@ -59,7 +59,7 @@ impl Service {
     pub async fn over(library: Arc<Library>) -> Result<Arc<Service>> {
         let (store, gateway) = (library.store().clone(), library.gateway().clone());
         let metrics = Arc::new(Metrics::open(store.clone()).await?);
-        let changes = Changes::default();
+        let changes = library.changes().clone();
         Ok(Arc::new(Service {
             metrics,
             connections: Arc::new(Connections::new(changes.clone())),

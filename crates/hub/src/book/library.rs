@@ -7,6 +7,7 @@ use crate::config::{Config, Execution, World};
 use crate::local::{self, Runners};
 use crate::log::now_ms;
 use crate::secrets::Secrets;
+use crate::service::changes::Changes;
 use crate::store::{Store, Stored};
 use crate::workers::Workers;
 use althing_gateway::Gateway;
@@ -31,6 +32,7 @@ pub struct Library {
     openers: Openers,
     workers: Arc<Workers>,
     book: ArcSwap<Book>,
+    changes: Changes,
     /// Held while the book is read, with when that must be done again in any case.
     reading: Mutex<Option<Instant>>,
 }
@@ -63,6 +65,7 @@ impl Library {
         let means = Means { world, data_dir, secrets, gateway, runners };
         Arc::new(Library {
             book: ArcSwap::from_pointee(Book::from(&*config)),
+            changes: Changes::default(),
             base: config,
             store,
             openers: Openers::new(means),
@@ -96,6 +99,11 @@ impl Library {
     /// The book as it is now.
     pub fn book(&self) -> Arc<Book> {
         self.book.load_full()
+    }
+
+    /// Told of whatever changes in the book.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Reads the book again if anybody has written to it: one look into the store.
@@ -153,7 +161,9 @@ impl Library {
         let is_whole =
             shelf.providers.iter().zip(&opened).all(|(row, it)| !row.enabled || it.is_ok());
         self.openers.keep(&shelf.providers);
-        self.book.store(Arc::new(Book::new(&self.base, shelf, opened)));
+        let book = Arc::new(Book::new(&self.base, shelf, opened));
+        let before = self.book.swap(book.clone());
+        book.changes_since(&before).into_iter().for_each(|change| self.changes.tell(change));
         *due = (!is_whole).then(|| Instant::now() + TRY_AGAIN);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::Service;
 use super::providers::checked_name;
-use super::words::{AddLocal, Added, Change, ProviderKind};
+use super::words::{AddLocal, Added, ProviderKind};
 use crate::local::ModelFile;
 use crate::log::now_ms;
 use crate::store::{NewProvider, Stored};
@@ -35,8 +35,6 @@ impl Service {
         self.keep_list(&row.id, &[file.listed()]).await?;
         self.store.update_provider(&Stored { enabled: true, ..row.clone() }).await?;
         self.library.reload().await?;
-        self.changes.tell(Change::ProviderAdded(row.id.clone()));
-        self.changes.tell(Change::ModelsChanged(row.id.clone()));
         Ok(Added { provider_id: row.id, note: self.library.means().runners.trouble() })
     }
 }

@@ -101,7 +101,6 @@ impl Service {
         }
         self.library.reload().await?;
         let provider_id = polling.row.id.clone();
-        self.changes.tell(Change::ProviderAdded(provider_id.clone()));
         polling.begin(Some(caller.connection.clone()));
         Ok((Added { provider_id, note: None }, challenge(started)))
     }
@@ -177,14 +176,7 @@ impl Service {
     }
 
     fn polling(&self, row: Stored, login: Login, device: Device) -> Polling {
-        Polling {
-            row,
-            login,
-            device,
-            library: self.library.clone(),
-            logins: self.logins.clone(),
-            changes: self.changes.clone(),
-        }
+        Polling { row, login, device, library: self.library.clone(), logins: self.logins.clone() }
     }
 }
 
@@ -218,7 +210,6 @@ struct Polling {
     device: Device,
     library: Arc<Library>,
     logins: Logins,
-    changes: Changes,
 }
 
 impl Polling {
@@ -227,7 +218,7 @@ impl Polling {
         tokio::spawn(async move {
             let ended = tokio::select! {
                 ended = self.login.finish(&self.device) => ended,
-                () = removed(&self.changes, &self.row.id) => {
+                () = removed(self.library.changes(), &self.row.id) => {
                     return self.end(Ended::Failed(self.gone()));
                 }
             };
@@ -251,7 +242,6 @@ impl Polling {
         if let Err(fault) = kept.await {
             return self.failed(fault).await;
         }
-        self.changes.tell(Change::ProviderChanged(self.row.id.clone()));
         self.end(Ended::Done(Some(credentials)));
         self.list().await;
     }
@@ -263,7 +253,6 @@ impl Polling {
             return self.end(Ended::Done(None));
         }
         self.leave_nothing().await;
-        self.changes.tell(Change::ProviderRemoved(self.row.id.clone()));
         self.end(Ended::Failed(fault));
     }
 
@@ -282,10 +271,8 @@ impl Polling {
         };
         let now_ms = now_ms() as i64;
         let store = self.library.store();
-        if store.set_listed(&self.row.id, listing(&listed), now_ms).await.is_ok()
-            && self.library.reload().await.is_ok()
-        {
-            self.changes.tell(Change::ModelsChanged(self.row.id.clone()));
+        if store.set_listed(&self.row.id, listing(&listed), now_ms).await.is_ok() {
+            let _ = self.library.reload().await;
         }
     }
 

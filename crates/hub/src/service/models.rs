@@ -5,7 +5,7 @@ mod tests;
 
 use super::Service;
 use super::providers::no_provider;
-use super::words::{Change, ModelInfo};
+use super::words::ModelInfo;
 use crate::book::Book;
 use crate::config::Configured;
 use crate::discover::{self, State, display_of, listing};
@@ -57,9 +57,7 @@ impl Service {
             return Err(no_model(provider_id, model_id));
         }
         self.store.set_enabled(provider_id, model_id, enabled).await?;
-        self.library.reload().await?;
-        self.changes.tell(Change::ModelsChanged(provider_id.into()));
-        Ok(())
+        self.library.reload().await
     }
 
     /// Whether a provider has a model; it is asked where its last list does not say so. None: its
@@ -98,7 +96,6 @@ impl Service {
     async fn list(&self, book: &Book, providers: Vec<&Configured>) -> Result<()> {
         let asked = providers.iter().map(|it| discover::ask(it, &self.gateway, LIST_WAIT));
         let answers = join_all(asked).await;
-        let mut changed = Vec::new();
         for (configured, (state, listed)) in providers.into_iter().zip(answers) {
             let id = &configured.endpoint.id;
             let is_gone = state != State::Reachable && !configured.explicit;
@@ -109,12 +106,9 @@ impl Service {
             // A server that was only looked for and is not there has no models.
             if (state == State::Reachable || is_gone) && (is_new || is_old) {
                 self.store.set_listed(id, listed, now_ms() as i64).await?;
-                changed.extend(is_new.then(|| id.clone()));
             }
         }
-        self.library.refresh().await?;
-        changed.into_iter().for_each(|id| self.changes.tell(Change::ModelsChanged(id)));
-        Ok(())
+        self.library.refresh().await
     }
 }
 

@@ -7,7 +7,7 @@ mod wanted;
 pub(super) use wanted::checked_name;
 
 use super::Service;
-use super::words::{AddApiKey, Added, Change, ProviderInfo, ProviderKind};
+use super::words::{AddApiKey, Added, ProviderInfo, ProviderKind};
 use crate::book::{Entry, key_id, login_id};
 use crate::config::{Configured, Source};
 use crate::discover::listing;
@@ -42,10 +42,6 @@ impl Service {
             self.keep_list(&row.id, listed).await?;
         }
         self.library.reload().await?;
-        self.changes.tell(Change::ProviderAdded(row.id.clone()));
-        if checked.is_ok() {
-            self.changes.tell(Change::ModelsChanged(row.id.clone()));
-        }
         Ok(Added { provider_id: row.id, note })
     }
 
@@ -79,9 +75,7 @@ impl Service {
             self.library.secrets().remove(&id).await?;
         }
         self.store.remove_provider(provider_id, configured.is_none()).await?;
-        self.library.reload().await?;
-        self.changes.tell(Change::ProviderRemoved(provider_id.into()));
-        Ok(())
+        self.library.reload().await
     }
 
     /// Asks the provider for its models; says how many it has.
@@ -100,7 +94,6 @@ impl Service {
         let listed = self.gateway.list(&configured.endpoint, CHECK_WAIT).await?;
         self.keep_list(provider_id, &listed).await?;
         self.library.reload().await?;
-        self.changes.tell(Change::ProviderChanged(provider_id.into()));
         let who = configured.endpoint.who();
         Ok(match listed.len() {
             1 => format!("{who} answers and has 1 chat model"),

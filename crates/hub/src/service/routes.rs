@@ -5,7 +5,7 @@ mod tests;
 
 use super::Service;
 use super::models::no_model;
-use super::words::{ALIAS, Change, RouteTarget, TargetState};
+use super::words::{ALIAS, RouteTarget, TargetState};
 use crate::config::is_model_name;
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
@@ -27,9 +27,7 @@ impl Service {
         }
         self.check_targets(alias, &targets).await?;
         self.store.set_route(alias, targets).await?;
-        self.library.reload().await?;
-        self.changes.tell(Change::RouteChanged(alias.into()));
-        Ok(())
+        self.library.reload().await
     }
 
     /// The targets of an alias as they stand.

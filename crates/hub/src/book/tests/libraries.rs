@@ -4,7 +4,7 @@ use super::{KEY, world};
 use crate::book::{Library, key_id};
 use crate::config::Config;
 use crate::secrets::Secrets;
-use crate::service::words::{ProviderKind, RouteTarget};
+use crate::service::words::{Change, ProviderKind, RouteTarget};
 use crate::store::{NewProvider, Store, Stored};
 use althing_stdx::redact::Secret;
 use std::sync::Arc;
@@ -58,6 +58,40 @@ async fn each_sees_what_the_other_writes() {
     assert!(one.store().remove_provider(&id, true).await.unwrap());
     two.refresh().await.unwrap();
     assert!(two.book().targets("fast").unwrap_err().message.contains("no such provider"));
+}
+
+#[tokio::test]
+async fn what_another_writes_is_told_like_what_one_writes_oneself() {
+    let home = tempfile::tempdir().unwrap();
+    let secrets = Secrets::in_memory();
+    let (one, two) = (library(home.path(), &secrets), library(home.path(), &secrets));
+    let mut told = two.changes().listen();
+    let mut told = async || {
+        two.refresh().await.unwrap();
+        two.reload().await.unwrap();
+        let mut all = vec![];
+        while let Ok(change) = told.try_recv() {
+            all.push(change);
+        }
+        all
+    };
+    let id = add(&one, "Work").await;
+    let of = |change: fn(String) -> Change| change(id.clone());
+    assert_eq!(told().await, [of(Change::ProviderAdded)]);
+    let models = || vec![("a".to_string(), None), ("b".to_string(), None)];
+    one.store().set_listed(&id, models(), 1).await.unwrap();
+    assert_eq!(told().await, [of(Change::ProviderChanged), of(Change::ModelsChanged)]);
+    one.store().set_listed(&id, models(), 1).await.unwrap();
+    assert_eq!(told().await, []);
+    one.store().set_enabled(&id, "a", false).await.unwrap();
+    assert_eq!(told().await, [of(Change::ModelsChanged)]);
+    let target = RouteTarget { provider_id: id.clone(), model_id: "b".into() };
+    one.store().set_route("fast", vec![target]).await.unwrap();
+    assert_eq!(told().await, [Change::RouteChanged("fast".into())]);
+    one.store().set_route("fast", vec![]).await.unwrap();
+    assert_eq!(told().await, [Change::RouteChanged("fast".into())]);
+    one.store().remove_provider(&id, true).await.unwrap();
+    assert_eq!(told().await, [of(Change::ProviderRemoved)]);
 }
 
 #[tokio::test(start_paused = true)]

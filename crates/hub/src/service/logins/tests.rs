@@ -83,7 +83,9 @@ async fn from_the_code_to_the_models() {
             told.push(changes.recv().await.unwrap());
         }
         let of = |change: fn(String) -> Change| change(id.clone());
-        let want = [Change::ProviderAdded, Change::ProviderChanged, Change::ModelsChanged].map(of);
+        // Changed twice: the login ended, and with its models the provider is checked.
+        let changed = Change::ProviderChanged;
+        let want = [Change::ProviderAdded, changed, changed, Change::ModelsChanged].map(of);
         assert_eq!(told, want);
         let models = service.models(Some(&id)).await.unwrap();
         let models: Vec<&str> = models.iter().map(|it| it.model_id.as_str()).collect();
