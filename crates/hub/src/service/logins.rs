@@ -73,6 +73,10 @@ impl Keep for TokensOf {
 
     fn save<'a>(&'a self, tokens: &'a Tokens) -> BoxFuture<'a, Result<()>> {
         Box::pin(async {
+            // A provider that is gone by now leaves nothing behind.
+            if self.secrets.get(&self.id).await?.is_none() {
+                return Ok(());
+            }
             self.secrets.set(&self.id, &Kept::Done(tokens.clone()).to_secret()?).await
         })
     }
@@ -234,16 +238,23 @@ impl Polling {
         let enabled = Stored { enabled: true, ..self.row.clone() };
         let kept = async {
             self.keep(&Kept::Done(tokens)).await?;
-            if !self.library.store().update_provider(&enabled).await? {
-                return Err(self.gone());
-            }
-            self.library.reload().await
+            let is_there = self.library.store().update_provider(&enabled).await?;
+            self.library.reload().await?;
+            Ok(is_there)
         };
-        if let Err(fault) = kept.await {
-            return self.failed(fault).await;
+        match kept.await {
+            Ok(true) => {
+                self.end(Ended::Done(Some(credentials)));
+                self.list().await;
+            }
+            Ok(false) => {
+                // Removed before the tokens were kept: they go, too. What cannot go now is
+                // overwritten by the next login of that name.
+                let _ = self.library.secrets().remove(&login_id(&self.row.id)).await;
+                self.end(Ended::Failed(self.gone()));
+            }
+            Err(fault) => self.failed(fault).await,
         }
-        self.end(Ended::Done(Some(credentials)));
-        self.list().await;
     }
 
     async fn failed(&self, fault: Fault) {

@@ -75,7 +75,9 @@ impl Service {
             self.library.secrets().remove(&id).await?;
         }
         self.store.remove_provider(provider_id, configured.is_none()).await?;
-        self.library.reload().await
+        self.library.reload().await?;
+        // A login may have ended meanwhile; one that ends from here on finds its provider gone.
+        self.library.secrets().remove(&login_id(provider_id)).await
     }
 
     /// Asks the provider for its models; says how many it has.

@@ -4,6 +4,7 @@ use super::*;
 use crate::book::tests::world;
 use crate::config::Config;
 use crate::store::Store;
+use althing_stdx::redact::Secret;
 use althing_testkit::upstream::{Ending, Logins as Script};
 use althing_testkit::{Options, Upstream};
 use std::path::Path;
@@ -55,6 +56,12 @@ async fn start(service: &Service, provider_type: &str) -> (String, Challenge) {
 async fn enabled(service: &Service, id: &str) -> Option<bool> {
     let all = service.list_providers().await.unwrap();
     all.iter().find(|it| it.provider_id == id).map(|it| it.enabled)
+}
+
+/// What is kept of the login of `id`.
+async fn kept(service: &Service, id: &str) -> Option<Kept> {
+    let kept = service.library.secrets().get(&login_id(id)).await.unwrap();
+    kept.map(|kept| Kept::from_secret(&kept).unwrap())
 }
 
 #[tokio::test]
@@ -190,6 +197,56 @@ async fn a_removed_provider_is_asked_for_no_more() {
     let fault = service.complete_oauth(&caller("conn_1"), &id).await.unwrap_err();
     assert_eq!(fault.kind, Kind::NotFound, "{fault}");
     assert_eq!(enabled(&service, &id).await, None);
+}
+
+#[tokio::test]
+async fn a_provider_that_is_removed_as_its_login_ends_leaves_no_tokens() {
+    let home = tempfile::tempdir().unwrap();
+    let upstream = upstream(Script { polls: usize::MAX, ..Script::default() });
+    let service = service(home.path(), &upstream).await;
+    let tokens = || Tokens {
+        access: Secret::new("tid=1"),
+        refresh: None,
+        expires_at_ms: i64::MAX,
+        base_url: Some(upstream.url()),
+    };
+    // The login ends before, in the middle of and after the removal.
+    for later in 0..24 {
+        let (id, _) = start(&service, "copilot").await;
+        let row = service.library.book().entry(&id).unwrap().row.clone();
+        let login = login(service.library.means(), "copilot").unwrap();
+        let Kept::Pending(device) = kept(&service, &id).await.unwrap() else { panic!("{id}") };
+        let ending = service.polling(row, login, device);
+        let end = async {
+            for _ in 0..later {
+                tokio::task::yield_now().await;
+            }
+            ending.done(tokens()).await;
+        };
+        let (_, removed) = tokio::join!(end, service.delete_provider(&id));
+        removed.unwrap();
+        assert_eq!(enabled(&service, &id).await, None);
+        assert_eq!(kept(&service, &id).await, None, "{later}");
+    }
+}
+
+#[tokio::test]
+async fn a_removed_provider_keeps_no_renewed_tokens() {
+    let secrets = Secrets::in_memory();
+    let keep = TokensOf { secrets: secrets.clone(), id: login_id("mine") };
+    let tokens = |access: &str| Tokens {
+        access: Secret::new(access),
+        refresh: None,
+        expires_at_ms: 1,
+        base_url: None,
+    };
+    let first = Kept::Done(tokens("first")).to_secret().unwrap();
+    secrets.set(&login_id("mine"), &first).await.unwrap();
+    keep.save(&tokens("second")).await.unwrap();
+    assert_eq!(keep.load().await.unwrap(), Some(tokens("second")));
+    secrets.remove(&login_id("mine")).await.unwrap();
+    keep.save(&tokens("third")).await.unwrap();
+    assert_eq!(secrets.get(&login_id("mine")).await.unwrap(), None);
 }
 
 #[tokio::test]
