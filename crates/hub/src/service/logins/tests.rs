@@ -148,13 +148,22 @@ async fn an_undecided_login_goes_on_after_a_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_decided_within_the_wait() {
-    let logins = Logins::default();
-    logins.begin("x", Some("conn_1".into()));
-    let waited = timeout(COMPLETE_WAIT, logins.waiting("x").unwrap()).await;
-    let fault = waited.unwrap_or_else(|_| Err(pending())).unwrap_err();
-    assert!(fault.message.starts_with("authorization_pending"), "{fault}");
-    assert_eq!(fault.kind, Kind::Busy);
-    assert!(COMPLETE_WAIT < Duration::from_secs(20) && START_WAIT < Duration::from_secs(20));
+    let service = crate::service::tests::service(&[]).await;
+    service.logins.begin("x", Some("conn_1".into()));
+    let caller = caller("conn_1");
+    let second = Duration::from_secs(1);
+    for (wait, want) in [(None, 18), (Some(second * 60), 18), (Some(second * 3), 3)] {
+        let begun = tokio::time::Instant::now();
+        let waited = match wait {
+            None => service.complete_oauth(&caller, "x").await,
+            Some(wait) => service.complete_oauth_within(&caller, "x", wait).await,
+        };
+        assert_eq!(begun.elapsed().as_secs(), want, "{wait:?}");
+        let fault = waited.unwrap_err();
+        assert!(fault.message.starts_with("authorization_pending"), "{fault}");
+        assert_eq!(fault.kind, Kind::Busy);
+    }
+    assert!(START_WAIT < second * 20);
 }
 
 #[test]
