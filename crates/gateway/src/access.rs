@@ -32,13 +32,16 @@ pub trait Access: Send + Sync + Debug {
     }
 }
 
+/// The headers of a call by its body, which is empty where it has none.
+pub type CallHeaders = fn(body: &[u8]) -> Vec<(&'static str, String)>;
+
 /// What to call with now. What is none stays as the endpoint has it.
 #[derive(Debug, Clone, Default)]
 pub struct Grant {
     pub base_url: Option<String>,
     pub key: Option<Secret>,
-    /// Headers in the place of the endpoint's own.
-    pub headers: Option<Vec<(&'static str, String)>>,
+    /// Makes headers in the place of the endpoint's own, for a call with this body.
+    pub headers: Option<CallHeaders>,
     /// Held until the answer is over: a runner is not put away under a call.
     pub hold: Option<Hold>,
 }
@@ -75,10 +78,11 @@ pub(crate) async fn ask(
 ) -> Result<Incoming, Declined> {
     let Some(access) = &endpoint.access else { return once(http, endpoint, wanted).await };
     let grant = access.grant(None).await?;
-    match once(http, &opened(endpoint, &grant), wanted).await {
+    match once(http, &opened(endpoint, &grant, wanted), wanted).await {
         Err(declined) if declined.fault.kind == Kind::BadKey => {
             let grant = access.grant(Some(&grant)).await?;
-            once(http, &opened(endpoint, &grant), wanted).await.map(|it| held(it, grant))
+            let opened = opened(endpoint, &grant, wanted);
+            once(http, &opened, wanted).await.map(|it| held(it, grant))
         }
         done => done.map(|it| held(it, grant)),
     }
@@ -89,13 +93,14 @@ async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incom
     accept(endpoint, http.send(request).await?).await
 }
 
-/// The endpoint as the grant has it.
-pub(crate) fn opened(endpoint: &Endpoint, grant: &Grant) -> Endpoint {
+/// The endpoint as the grant has it, for this request.
+fn opened(endpoint: &Endpoint, grant: &Grant, wanted: &Wanted) -> Endpoint {
+    let body = wanted.body.as_deref().unwrap_or_default();
     let Endpoint { base_url, key, headers, .. } = endpoint;
     Endpoint {
         base_url: grant.base_url.as_ref().unwrap_or(base_url).clone(),
         key: grant.key.as_ref().or(key.as_ref()).cloned(),
-        headers: grant.headers.as_ref().unwrap_or(headers).clone(),
+        headers: grant.headers.map_or_else(|| headers.clone(), |of_call| of_call(body)),
         access: None,
         ..endpoint.clone()
     }

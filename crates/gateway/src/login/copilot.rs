@@ -4,7 +4,10 @@
 use crate::dialect::openai::OPENAI;
 use crate::dialect::{Dialect, Listed};
 use althing_stdx::{Fault, Kind, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Copilot serves editors, and wants to know which.
 pub(super) fn editor() -> Vec<(&'static str, String)> {
@@ -15,14 +18,58 @@ pub(super) fn editor() -> Vec<(&'static str, String)> {
     ]
 }
 
-pub(super) fn headers() -> Vec<(&'static str, String)> {
+/// As much of a request as its headers depend on.
+#[derive(Deserialize, Default)]
+struct Talk<'a> {
+    #[serde(borrow, default, alias = "input")]
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Turn<'a> {
+    #[serde(borrow, default)]
+    role: Cow<'a, str>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+}
+
+impl Turn<'_> {
+    /// What a model or a tool said; calls and their results may have no role at all.
+    fn is_agents(&self) -> bool {
+        !matches!(&*self.role, "user" | "system" | "developer")
+    }
+
+    fn has_image(&self) -> bool {
+        let content = self.content.map(RawValue::get).unwrap_or_default();
+        // A content that is a text has no parts.
+        let parts: Vec<Part<'_>> = serde_json::from_str(content).unwrap_or_default();
+        parts.iter().any(|part| matches!(&*part.kind, "image_url" | "input_image"))
+    }
+}
+
+/// The headers of a call. Who began it decides what it costs: a person's first words do, and what
+/// follows on them is the agent's.
+pub(super) fn headers(body: &[u8]) -> Vec<(&'static str, String)> {
+    // A body that is no list of turns, texts to embed say, has neither history nor images.
+    let turns = serde_json::from_slice::<Talk<'_>>(body).unwrap_or_default().messages;
+    let initiator = if turns.iter().any(Turn::is_agents) { "agent" } else { "user" };
     let mut all = editor();
     all.extend([
         ("copilot-integration-id", "vscode-chat".into()),
         ("x-github-api-version", "2025-04-01".into()),
         ("openai-intent", "conversation-panel".into()),
-        ("x-initiator", "user".into()),
+        ("x-initiator", initiator.into()),
+        ("x-request-id", format!("{:032x}", fastrand::u128(..))),
     ]);
+    if turns.iter().any(Turn::has_image) {
+        all.push(("copilot-vision-request", "true".into()));
+    }
     all
 }
 

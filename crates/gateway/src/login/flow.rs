@@ -1,6 +1,7 @@
 //! Who can be logged in to, and how each of them differs from the standard.
 
 use super::copilot;
+use crate::access::CallHeaders;
 use crate::http::is_loopback;
 use althing_stdx::{Fault, Kind, Result};
 use hyper::Uri;
@@ -33,7 +34,7 @@ pub struct LoginRow {
     /// Headers of the login itself.
     pub login_headers: fn() -> Vec<(&'static str, String)>,
     /// Headers of every call with the token.
-    pub call_headers: fn() -> Vec<(&'static str, String)>,
+    pub call_headers: CallHeaders,
     /// Whether a server that the provider names may get the tokens.
     pub is_own: fn(host: &str) -> bool,
     /// What the address of such a server ends in.
@@ -78,7 +79,7 @@ pub static LOGINS: &[LoginRow] = &[
         slower: |interval| (interval * 3 / 2).min(Duration::from_secs(10)),
         early: Duration::from_secs(30),
         login_headers: Vec::new,
-        call_headers: || {
+        call_headers: |_| {
             let agent = concat!("althing/", env!("CARGO_PKG_VERSION"));
             vec![
                 ("x-dashscope-cachecontrol", "enable".into()),

@@ -87,10 +87,11 @@ impl Access for Session {
         Box::pin(async move {
             let refused = refused.and_then(|grant| grant.key.as_ref());
             let tokens = self.tokens(refused).await?;
+            let row = self.login.flow.row;
             Ok(Grant {
                 base_url: tokens.base_url,
                 key: Some(tokens.access),
-                headers: Some((self.login.flow.row.call_headers)()),
+                headers: Some(row.call_headers),
                 hold: None,
             })
         })

@@ -1,6 +1,7 @@
 //! Every answer of RFC 8628 and both servers' own ways, on a paused clock; `sockets.rs` has the
 //! rest of the way.
 
+mod calls;
 mod sockets;
 
 use super::*;

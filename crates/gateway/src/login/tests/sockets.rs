@@ -8,7 +8,7 @@ use futures_util::future::{BoxFuture, join_all};
 
 /// Tokens kept in memory.
 #[derive(Default)]
-struct Shelf(Mutex<Option<Tokens>>);
+pub(super) struct Shelf(pub(super) Mutex<Option<Tokens>>);
 
 impl Keep for Shelf {
     fn load(&self) -> BoxFuture<'_, Result<Option<Tokens>>> {
@@ -21,7 +21,7 @@ impl Keep for Shelf {
     }
 }
 
-fn login(provider: &str, upstream: &Upstream) -> Login {
+pub(super) fn login(provider: &str, upstream: &Upstream) -> Login {
     let url = upstream.url();
     let mut flow = Flow::new(login_row(provider).unwrap());
     let paths = match provider {
@@ -40,11 +40,15 @@ fn logins(logins: Logins) -> Options {
     Options::default().logins(logins)
 }
 
-/// Fields and headers without those that say nothing or differ each time.
+/// Fields and headers without those that say nothing, and without what differs each time.
 fn shown<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let dull = ["host", "content-length", "accept", "x-request-id", "content-type", "user-agent"];
+    let dull = ["host", "content-length", "accept", "content-type", "user-agent"];
     let all = all.filter(|(name, _)| !dull.contains(name) && !name.starts_with("code_"));
-    let mut lines: Vec<String> = all.map(|(name, value)| format!("  {name}: {value}\n")).collect();
+    let line = |(name, value)| match name {
+        "x-request-id" => format!("  {name}: …\n"),
+        _ => format!("  {name}: {value}\n"),
+    };
+    let mut lines: Vec<String> = all.map(line).collect();
     lines.sort();
     lines.concat()
 }
@@ -106,22 +110,26 @@ async fn copilot_by_sockets() {
           scope: read:user
           editor-plugin-version: althing/VERSION
           editor-version: Althing/VERSION
+          x-request-id: …
         /login/oauth/access_token
           client_id: Iv1.b507a08c87ecfe98
           device_code: device-1-0123456789abcdef
           grant_type: urn:ietf:params:oauth:grant-type:device_code
           editor-plugin-version: althing/VERSION
           editor-version: Althing/VERSION
+          x-request-id: …
         /login/oauth/access_token
           client_id: Iv1.b507a08c87ecfe98
           device_code: device-1-0123456789abcdef
           grant_type: urn:ietf:params:oauth:grant-type:device_code
           editor-plugin-version: althing/VERSION
           editor-version: Althing/VERSION
+          x-request-id: …
         /copilot_internal/v2/token
           authorization: token gho_device-1-0123456789abcdef
           editor-plugin-version: althing/VERSION
           editor-version: Althing/VERSION
+          x-request-id: …
         /models
           authorization: Bearer tid=1;exp=1
           copilot-integration-id: vscode-chat
@@ -130,6 +138,7 @@ async fn copilot_by_sockets() {
           openai-intent: conversation-panel
           x-github-api-version: 2025-04-01
           x-initiator: user
+          x-request-id: …
         tid=1;exp=1 Some("gho_device-1-0123456789abcdef") true
         fake-large fake-small no-policy"#]],
     )
@@ -145,14 +154,17 @@ async fn dashscope_by_sockets() {
         /api/v1/oauth2/device/code
           client_id: f0304373b74a44d2b584a3fb70ca9e56
           scope: openid profile email model.completion
+          x-request-id: …
         /api/v1/oauth2/token
           client_id: f0304373b74a44d2b584a3fb70ca9e56
           device_code: device-1-0123456789abcdef
           grant_type: urn:ietf:params:oauth:grant-type:device_code
+          x-request-id: …
         /api/v1/oauth2/token
           client_id: f0304373b74a44d2b584a3fb70ca9e56
           device_code: device-1-0123456789abcdef
           grant_type: urn:ietf:params:oauth:grant-type:device_code
+          x-request-id: …
         /v1/models
           authorization: Bearer qwen-first-2
           x-dashscope-authtype: qwen-oauth
