@@ -39,6 +39,8 @@ pub struct LoginRow {
     pub is_own: fn(host: &str) -> bool,
     /// What the address of such a server ends in.
     pub path: &'static str,
+    /// Where the models are if the provider names no server; none: at its usual address.
+    pub base_url: Option<&'static str>,
 }
 
 impl fmt::Debug for LoginRow {
@@ -65,6 +67,7 @@ pub static LOGINS: &[LoginRow] = &[
         call_headers: copilot::headers,
         is_own: |host| host == "githubcopilot.com" || host.ends_with(".githubcopilot.com"),
         path: "",
+        base_url: None,
     },
     LoginRow {
         provider: "dashscope",
@@ -89,6 +92,8 @@ pub static LOGINS: &[LoginRow] = &[
         },
         is_own: |_| true,
         path: "/v1",
+        // As the provider's own client has it; the usual address is for keys.
+        base_url: Some("https://dashscope.aliyuncs.com/compatible-mode/v1"),
     },
 ];
 

@@ -89,7 +89,7 @@ impl Access for Session {
             let tokens = self.tokens(refused).await?;
             let row = self.login.flow.row;
             Ok(Grant {
-                base_url: tokens.base_url,
+                base_url: tokens.base_url.or_else(|| row.base_url.map(str::to_string)),
                 key: Some(tokens.access),
                 headers: Some(row.call_headers),
                 hold: None,

@@ -14,6 +14,19 @@ fn shelf(base_url: Option<String>) -> Arc<Shelf> {
     Arc::new(Shelf(Mutex::new(Some(tokens))))
 }
 
+#[tokio::test]
+async fn where_the_models_are_if_nobody_says() {
+    for (provider, want) in [
+        ("copilot", None),
+        ("dashscope", Some("https://dashscope.aliyuncs.com/compatible-mode/v1")),
+    ] {
+        let shelf = shelf(None);
+        let flow = Flow::new(login_row(provider).unwrap());
+        let session = Gateway::new(Limits::default()).login(flow).session(shelf);
+        assert_eq!(session.grant(None).await.unwrap().base_url.as_deref(), want, "{provider}");
+    }
+}
+
 /// Who began a call to Copilot, and whether it has images, as it is told with this body.
 #[track_caller]
 fn told(body: &str, want: &str) {
