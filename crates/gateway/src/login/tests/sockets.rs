@@ -178,16 +178,49 @@ async fn dashscope_by_sockets() {
 
 #[tokio::test]
 async fn logins_that_fail() {
-    for (ending, want) in [
-        (Ending::Denied, "the login at GitHub Copilot was declined"),
-        (Ending::Expired, "the login at GitHub Copilot was not confirmed in time"),
-        (Ending::Broken, "the login at GitHub Copilot failed: device_flow_disabled"),
-    ] {
-        let upstream = Upstream::start(logins(Logins { polls: 1, ending, ..Logins::default() }));
-        let login = login("copilot", &upstream);
+    for (provider, title) in [("copilot", "GitHub Copilot"), ("dashscope", "DashScope (Qwen)")] {
+        for (ending, want) in [
+            (Ending::Denied, "was declined"),
+            (Ending::Expired, "was not confirmed in time"),
+            (Ending::Broken, "failed: device_flow_disabled"),
+        ] {
+            let script = Logins { polls: 1, ending, ..Logins::default() };
+            let upstream = Upstream::start(logins(script));
+            let login = login(provider, &upstream);
+            let started = login.start().await.unwrap();
+            let fault = login.finish(&started.device).await.unwrap_err();
+            let want = format!("the login at {title} {want}");
+            assert!(fault.message.starts_with(&want), "{fault}");
+        }
+    }
+}
+
+/// Lets the clock run ahead of the sockets, little by little: these still need their real time.
+async fn hurry() {
+    loop {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_millis(100)).await;
+        tokio::time::resume();
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn who_is_to_slow_down_does() {
+    // The pauses: what the server named, then twice what its `slow_down` made of it.
+    for (provider, seconds) in [("copilot", 0.1 + 2.0 * 5.1), ("dashscope", 0.1 + 2.0 * 0.15)] {
+        let script = Logins { polls: 2, slow_down: true, ..Logins::default() };
+        let upstream = Upstream::start(logins(script));
+        let login = login(provider, &upstream);
         let started = login.start().await.unwrap();
-        let fault = login.finish(&started.device).await.unwrap_err();
-        assert!(fault.message.starts_with(want), "{fault}");
+        let begun = tokio::time::Instant::now();
+        let ended = tokio::select! {
+            ended = login.finish(&started.device) => ended,
+            () = hurry() => unreachable!("it has no end"),
+        };
+        assert!(ended.is_ok(), "{provider}: {ended:?}");
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_secs_f64(seconds), "{provider}: {took:?}");
     }
 }
 

@@ -108,15 +108,18 @@ async fn from_the_code_to_the_models() {
 
 #[tokio::test]
 async fn a_login_that_fails_leaves_nothing() {
-    for (ending, want) in [
-        (Ending::Denied, "the login at GitHub Copilot was declined"),
-        (Ending::Expired, "the login at GitHub Copilot was not confirmed in time"),
-        (Ending::Broken, "the login at GitHub Copilot failed: device_flow_disabled"),
+    for (provider_type, ending, want) in [
+        ("copilot", Ending::Denied, "the login at GitHub Copilot was declined"),
+        ("copilot", Ending::Expired, "the login at GitHub Copilot was not confirmed in time"),
+        ("copilot", Ending::Broken, "the login at GitHub Copilot failed: device_flow_disabled"),
+        ("dashscope", Ending::Denied, "the login at DashScope (Qwen) was declined"),
+        ("dashscope", Ending::Expired, "the login at DashScope (Qwen) was not confirmed in time"),
+        ("dashscope", Ending::Broken, "the login at DashScope (Qwen) failed: device_flow_disabled"),
     ] {
         let home = tempfile::tempdir().unwrap();
         let upstream = upstream(Script { ending, ..Script::default() });
         let service = service(home.path(), &upstream).await;
-        let (id, _) = start(&service, "copilot").await;
+        let (id, _) = start(&service, provider_type).await;
         for connection in ["conn_1", "conn_2", "conn_1"] {
             let ended = service.complete_oauth(&caller(connection), &id).await;
             let fault = ended.unwrap_err();
