@@ -5,9 +5,17 @@ use crate::book::tests::KEY;
 use crate::service::Service;
 use crate::service::tests::{add, service, upstream, wanted};
 use crate::service::words::{AddApiKey, Change, ProviderInfo};
+use althing_chat::Ask;
 use althing_stdx::Kind;
 use althing_stdx::redact::Secret;
+use althing_testkit::upstream::Route;
 use althing_testkit::{Options, Upstream};
+use futures_util::StreamExt;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// What takes longer has gone wrong.
+const TOLD_MAX: Duration = Duration::from_secs(20);
 
 async fn the_one(service: &Service) -> ProviderInfo {
     let mut all = service.list_providers().await.unwrap();
@@ -72,6 +80,31 @@ async fn one_that_does_not_answer_is_checked_when_it_does() {
     let nobody = service.add_api_key(wanted("Off", "openai", "http://127.0.0.1:1")).await.unwrap();
     assert!(nobody.note.unwrap().starts_with("not checked: "));
     assert_eq!(service.test_provider("off").await.unwrap_err().kind, Kind::Network);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_never_answers_is_not_waited_for() {
+    let service = service(&[]).await;
+    let upstream = Upstream::start(Options::default().mishap(|_| Some("hang")));
+    let note = add(&service, "Mine", "vllm", &upstream).await.unwrap().note.unwrap();
+    assert_eq!(note, "not checked: vLLM did not list its models within 5s");
+}
+
+#[tokio::test]
+async fn the_first_answer_is_the_check() {
+    let service = service(&[]).await;
+    let upstream = Upstream::start(Options::default().mishap(|seen| {
+        let is_list = matches!(seen.route, Route::List(_));
+        is_list.then_some("err-503")
+    }));
+    add(&service, "Mine", "vllm", &upstream).await.unwrap();
+    assert_eq!(the_one(&service).await.note.as_deref(), Some("not checked yet"));
+    let mut changes = service.changes.listen();
+    let voice = service.voice("mine:fake-large", None).unwrap();
+    voice.speak(Ask::new("", "Hi")).collect::<Vec<_>>().await;
+    let told = timeout(TOLD_MAX, changes.recv()).await.expect("nobody is told");
+    assert_eq!(told, Ok(Change::ProviderChanged("mine".into())));
+    assert_eq!(the_one(&service).await.note, None);
 }
 
 #[tokio::test]
