@@ -1,7 +1,9 @@
 //! What happens at every limit.
 
 use super::super::Limits;
-use super::kit::Face;
+use super::kit::{Face, KEY};
+use althing_testkit::{Options, Upstream};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// So short that a test can wait for it.
@@ -104,6 +106,50 @@ async fn stopping_takes_no_one_more_and_lets_the_idle_go() {
     face.bound.ended().await;
     assert!(tokio::net::TcpStream::connect(face.address).await.is_err());
     assert!(face.service.connections.list().is_empty());
+}
+
+/// The text of an answer, whole or in pieces.
+fn said(answer: &str) -> String {
+    let events = answer.lines().filter(|line| line.starts_with("data: {"));
+    let mut all: Vec<&str> = events.map(|line| &line["data: ".len()..]).collect();
+    if all.is_empty() {
+        all.extend(answer.split("\r\n\r\n").nth(1));
+    }
+    let text = |event: &str| {
+        let event: Value = serde_json::from_str(event).unwrap();
+        let choice = &event["choices"][0];
+        ["delta", "message"].map(|it| choice[it]["content"].as_str().unwrap_or("").to_string())
+    };
+    all.into_iter().flat_map(text).collect()
+}
+
+#[tokio::test]
+async fn stopping_lets_an_answer_under_way_come_whole() {
+    for stream in [false, true] {
+        let words = "Word after word after word.";
+        // The stop comes in the middle: before a whole answer, between the pieces of a stream.
+        let options = Options::default().text(|_| words.into()).chunks(words.len());
+        let options = options.latency(SHORT).delay(SHORT / 10);
+        let upstream = Upstream::start(options);
+        let url = format!("{}/v1", upstream.url());
+        let env = [("OPENAI_API_KEY", KEY), ("OPENAI_BASE_URL", url.as_str())];
+        let face = Face::with(Limits::default(), &env).await;
+        let asked = upstream.requests().len();
+        let mut line = face.connect().await;
+        let asks = json!([{ "role": "user", "content": "a" }]);
+        let body = json!({ "model": "openai:fake-large", "stream": stream, "messages": asks });
+        let request = face.request("POST", "/v1/chat/completions", "", &body.to_string());
+        line.send(&request).await;
+        upstream.wait_for(|seen| seen.len() > asked).await;
+        face.stop.cancel();
+        let got = line.rest().await;
+        assert!(got.starts_with("HTTP/1.1 200 OK"), "{got}");
+        assert_eq!(said(&got), words, "{got}");
+        assert_eq!(got.contains("data: [DONE]"), stream, "{got}");
+        face.bound.ended().await;
+        let used = face.service.metrics.snapshot().await.unwrap();
+        assert_eq!((used.requests_total, used.requests_failed), (1, 0));
+    }
 }
 
 #[tokio::test]
