@@ -160,9 +160,7 @@ impl Gate {
         let bus = bus.ok_or_else(|| Refusal::denied("the service is stopping"))?;
         let who = bus.get_connection_credentials(BusName::Unique(name.to_owned())).await;
         let who = who.map_err(gone)?;
-        if who.unix_user_id() != Some(rustix::process::geteuid().as_raw()) {
-            return Err(Refusal::denied("only programs of the service's own user may call"));
-        }
+        check_user(who.unix_user_id(), rustix::process::geteuid().as_raw())?;
         let process = who.process_id().and_then(super::process_name);
         let process = process.as_deref().unwrap_or(name);
         let line = self.service.connections.enter("dbus", process).map_err(Refusal::limits)?;
@@ -206,6 +204,14 @@ impl Gate {
         // A panic elsewhere cannot leave the map half changed.
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a program of this user may call; the bus may not know whose it is.
+pub(super) fn check_user(caller: Option<u32>, own: u32) -> Result<(), Refusal> {
+    if caller == Some(own) {
+        return Ok(());
+    }
+    Err(Refusal::denied("only programs of the service's own user may call"))
 }
 
 /// What a client hears that was put out.

@@ -1,13 +1,14 @@
 //! Values in and out of `a{sv}`, without a bus.
 
 use super::fields::{Dict, Fields, Malformed, Sent, Word};
+use super::gate::check_user;
 use super::refusal::{Trouble, reply};
 use super::words::all;
 use crate::service::words::{ProviderKind, RouteTarget};
 use althing_chat::{Message, Role, Tool, ToolCall, Usage};
 use althing_stdx::{Fault, Kind};
 use std::time::Duration;
-use zbus::{OwnedVariant, Variant};
+use zbus::{DBusError, OwnedVariant, Variant};
 
 fn dict<const N: usize>(fields: [(&str, Variant<'static>); N]) -> Dict {
     let owned = |value| OwnedVariant::try_from(value).unwrap();
@@ -98,6 +99,15 @@ fn words_come_back_as_they_went() {
     returns(Usage { input: Some(3), output: Some(4), ..Usage::default() });
     returns(Usage::default());
     returns(RouteTarget { provider_id: "p".into(), model_id: "m".into() });
+}
+
+#[test]
+fn programs_of_other_users_are_refused() {
+    assert_eq!(check_user(Some(1000), 1000), Ok(()));
+    for other in [Some(1001), Some(0), None] {
+        let refusal = check_user(other, 1000).unwrap_err();
+        assert_eq!(refusal.name(), "org.althing.Capability1.Error.AccessDenied", "{other:?}");
+    }
 }
 
 #[test]

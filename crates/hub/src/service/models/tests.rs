@@ -1,5 +1,7 @@
 //! Lists that are kept, and models that may not be used.
 
+use super::LIST_AGE_MAX;
+use crate::log::now_ms;
 use crate::service::Service;
 use crate::service::tests::{add, service, upstream};
 use althing_stdx::Kind;
@@ -28,6 +30,28 @@ async fn a_provider_that_is_away_shows_its_last_list() {
     let fault = service.models(Some("nobody")).await.unwrap_err();
     assert_eq!(fault.kind, Kind::NotFound);
     assert!(fault.message.starts_with("provider_id: "), "{fault}");
+}
+
+#[tokio::test]
+async fn a_list_that_is_old_is_asked_for_again() {
+    let (service, upstream) = (service(&[]).await, upstream(&["a", "b"]));
+    add(&service, "Cloud", "openai", &upstream).await.unwrap();
+    let asked = || upstream.requests().len();
+    let age_max_ms = LIST_AGE_MAX.as_millis() as i64;
+    // A minute is more than the test takes.
+    for (age_ms, again, want) in [
+        (age_max_ms - 60_000, 0, &["cloud:a"] as &[&str]),
+        (age_max_ms + 1, 1, &["cloud:a", "cloud:b"]),
+        (age_max_ms + 1, 1, &["cloud:a", "cloud:b"]),
+    ] {
+        let listed_at_ms = now_ms() as i64 - age_ms;
+        let old = vec![("a".to_string(), None)];
+        service.store.set_listed("cloud", old, listed_at_ms).await.unwrap();
+        let before = asked();
+        assert_eq!(ids(&service).await, want);
+        assert_eq!(ids(&service).await, want, "what is new now is not asked for");
+        assert_eq!(asked() - before, again);
+    }
 }
 
 #[tokio::test]
