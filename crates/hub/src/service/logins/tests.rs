@@ -8,6 +8,8 @@ use althing_stdx::redact::Secret;
 use althing_testkit::upstream::{Ending, Logins as Script};
 use althing_testkit::{Options, Upstream};
 use std::path::Path;
+use std::pin::Pin;
+use std::task::Poll;
 
 /// Everything secret that the upstream gives out begins with one of these.
 const SECRETS: [&str; 5] = ["device-", "gho_", "tid=", "qwen-first", "qwen-refresh"];
@@ -211,34 +213,58 @@ async fn a_removed_provider_is_asked_for_no_more() {
     assert_eq!(enabled(&service, &id).await, None);
 }
 
+type Removing<'a> = dyn Future<Output = Result<()>> + 'a;
+/// Looks at a file before what writes it is polled again.
+const LOOKS_MAX: usize = 1_000;
+
+/// Polls a removal until what is kept of the login of `id` is gone, and no further: its provider
+/// is still there. Says whether it could be stopped; a slow disk may let it come to its end.
+async fn stopped(service: &Service, id: &str, mut removing: Pin<&mut Removing<'_>>) -> bool {
+    loop {
+        if let Poll::Ready(removed) = futures_util::poll!(removing.as_mut()) {
+            removed.unwrap();
+            return false;
+        }
+        // The file is written by another thread; it has so many looks' time before the next poll.
+        for _ in 0..LOOKS_MAX {
+            if kept(service, id).await.is_none() {
+                return true;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_provider_that_is_removed_as_its_login_ends_leaves_no_tokens() {
-    let home = tempfile::tempdir().unwrap();
-    let upstream = upstream(Script { polls: usize::MAX, ..Script::default() });
-    let service = service(home.path(), &upstream).await;
-    let tokens = || Tokens {
-        access: Secret::new("tid=1"),
-        refresh: None,
-        expires_at_ms: i64::MAX,
-        base_url: Some(upstream.url()),
-    };
-    // The login ends before, in the middle of and after the removal.
-    for later in 0..24 {
-        let (id, _) = start(&service, "copilot").await;
-        let row = service.library.book().entry(&id).unwrap().row.clone();
-        let login = login(service.library.means(), "copilot").unwrap();
-        let Kept::Pending(device) = kept(&service, &id).await.unwrap() else { panic!("{id}") };
-        let ending = service.polling(row, login, device);
-        let end = async {
-            for _ in 0..later {
-                tokio::task::yield_now().await;
-            }
-            ending.done(tokens()).await;
+    for midway in [false, true] {
+        let home = tempfile::tempdir().unwrap();
+        let upstream = upstream(Script { polls: usize::MAX, ..Script::default() });
+        // Two processes: one has the login, the other removes the provider.
+        let (here, there) =
+            (service(home.path(), &upstream).await, service(home.path(), &upstream).await);
+        let (id, _) = start(&here, "copilot").await;
+        let row = here.library.book().entry(&id).unwrap().row.clone();
+        let login = login(here.library.means(), "copilot").unwrap();
+        let Some(Kept::Pending(device)) = kept(&here, &id).await else { panic!("{id}") };
+        let ending = here.polling(row, login, device);
+        let mut removing: Pin<Box<Removing<'_>>> = Box::pin(there.delete_provider(&id));
+        let is_stopped = midway && stopped(&here, &id, removing.as_mut()).await;
+        if !midway {
+            removing.as_mut().await.unwrap();
+        }
+        let tokens = Tokens {
+            access: Secret::new("tid=1"),
+            refresh: None,
+            expires_at_ms: i64::MAX,
+            base_url: Some(upstream.url()),
         };
-        let (_, removed) = tokio::join!(end, service.delete_provider(&id));
-        removed.unwrap();
-        assert_eq!(enabled(&service, &id).await, None);
-        assert_eq!(kept(&service, &id).await, None, "{later}");
+        ending.done(tokens).await;
+        if is_stopped {
+            removing.await.unwrap();
+        }
+        assert_eq!(enabled(&here, &id).await, None);
+        assert_eq!(kept(&here, &id).await, None, "midway: {midway}");
     }
 }
 
