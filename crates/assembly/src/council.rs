@@ -67,4 +67,7 @@ pub struct Terms {
     /// What the person should know from the start, as code and message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<(String, String)>,
+    /// The models behind the seats' own names, which the judge may not read either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }

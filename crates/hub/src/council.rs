@@ -16,7 +16,7 @@ use crate::log::{RunLog, now_ms};
 use crate::runs::{Run, Runs, seat_info};
 use crate::store::new_run_id;
 use althing_assembly::council::schema::Problem;
-use althing_assembly::council::task::{self, Task};
+use althing_assembly::council::task::{self, Agent, Task};
 use althing_assembly::council::{METHOD, PLANNERS_MAX, Terms};
 use althing_assembly::event::{Opening, Quoted, SeatInfo};
 use althing_assembly::past::Past;
@@ -33,6 +33,8 @@ pub const ATTEMPT: Duration = Duration::from_secs(300);
 pub const BUDGET: Duration = Duration::from_secs(1800);
 /// Seeds that nobody chose: every program can read these numbers.
 const SEED_MAX: u64 = 1 << 53;
+/// Problems told of one task; what is wrong beyond them shows when these are mended.
+pub const EXAMINED_MAX: usize = 1000;
 
 /// A plan that somebody wants. What is none or empty is as the task says, else as usual.
 #[derive(Debug, Default)]
@@ -68,12 +70,63 @@ pub fn check(task: &Value) -> Result<Task> {
     })
 }
 
-/// Everything that is wrong with a task, and what of it does nothing.
-pub fn examine(task: &Value, config: &Config) -> (Vec<Problem>, Vec<String>) {
-    match task::read(task) {
-        Ok(task) => agents::examine(&task, config),
-        Err(problems) => (problems, vec![]),
+/// Everything that would keep `wanted` from being held, and what of its task does nothing. At most
+/// [`EXAMINED_MAX`] problems.
+pub fn examine(wanted: &Wanted, config: &Config) -> (Vec<Problem>, Vec<String>) {
+    let task = &wanted.task;
+    let mut problems = task::problems_up_to(EXAMINED_MAX, task);
+    let (of_agents, told) = agents::examine(&agents_of(task), config);
+    problems.extend(of_agents);
+    let preferred = task["preferences"]["language"].as_str();
+    let language = wanted.language.as_deref().or(preferred).map(language);
+    problems.extend(language.and_then(Result::err).map(|fault| problem(&fault)));
+    problems.extend(repo_faults(wanted).iter().map(problem));
+    problems.truncate(EXAMINED_MAX);
+    (problems, told)
+}
+
+/// Every agent of a task that can be read, whatever is wrong with the rest, with its field.
+fn agents_of(task: &Value) -> Vec<(String, Agent)> {
+    let agents = &task["agents"];
+    let planners = agents["planners"].as_array().into_iter().flatten().enumerate();
+    let planners = planners.map(|(at, agent)| (format!("agents.planners[{at}]"), agent));
+    let all = planners.chain([("agents.judge".to_string(), &agents["judge"])]);
+    all.filter_map(|(field, agent)| Some((field, serde_json::from_value(agent.clone()).ok()?)))
+        .collect()
+}
+
+/// What is wrong with the repository of a task, and with each path in it.
+fn repo_faults(wanted: &Wanted) -> Vec<Fault> {
+    let repo = &wanted.task["repo_context"];
+    let paths = repo["paths"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let given = repo["root"].as_str().map(PathBuf::from);
+    match wanted.repo.clone().or(given) {
+        None if paths.is_empty() || !repo["root"].is_null() => vec![],
+        None => vec![no_root()],
+        Some(root) => match context::root_of(&root) {
+            Err(fault) => vec![fault],
+            Ok(root) => {
+                let paths = paths.iter().enumerate();
+                let paths = paths.filter_map(|(at, path)| Some((at, path.as_str()?)));
+                paths.filter_map(|(at, path)| context::inside(&root, at, path).err()).collect()
+            }
+        },
     }
+}
+
+/// A fault whose message begins with the field, as a problem at that place.
+fn problem(fault: &Fault) -> Problem {
+    let (field, what) = fault.message.split_once(": ").unwrap_or(("", &fault.message));
+    Problem::new(format!("$.{field}"), what)
+}
+
+fn no_root() -> Fault {
+    Fault::invalid("repo_context.root: paths are given and no root for them")
+}
+
+fn language(text: &str) -> Result<String> {
+    crate::config::language(text)
+        .map_err(|problem| Fault::invalid(format!("preferences.language: {problem}")))
 }
 
 impl Runs {
@@ -104,15 +157,14 @@ impl Runs {
             fallback: !wanted.no_fallback,
             left_out,
             notes: seating.warnings,
+            names: models(&lineup.seats),
         };
         if demo {
             let message = "scripted demo voices speak, which know nothing".to_string();
             terms.notes.push(("demo".into(), message));
         }
         let language = wanted.language.or_else(|| preferences.language.clone());
-        let language = language.as_deref().map(crate::config::language).transpose();
-        let language = language
-            .map_err(|problem| Fault::invalid(format!("preferences.language: {problem}")))?;
+        let language = language.as_deref().map(self::language).transpose()?;
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         programs::place(&mut lineup.seats, &terms, &config.data_dir, &id);
         let mut opening = opening(&task, terms, files, &lineup);
@@ -166,6 +218,12 @@ fn root(wanted: &Wanted, task: &Task) -> Result<Option<PathBuf>> {
     wanted.repo.clone().or(given).map(|root| context::root_of(&root)).transpose()
 }
 
+/// The models that may speak from `seats` and that no seat is called by.
+fn models(seats: &[Sitting]) -> Vec<String> {
+    let is_new = |model: &String| seats.iter().all(|seat| seat.id != *model);
+    seats.iter().flat_map(Sitting::models).filter(is_new).collect()
+}
+
 fn millis(time: Duration) -> u64 {
     time.as_millis() as u64
 }
@@ -205,7 +263,7 @@ async fn read_files(
     let paths = task.repo_context.paths.clone();
     match root {
         None if paths.is_empty() => Ok((vec![], vec![])),
-        None => Err(Fault::invalid("repo_context.root: paths are given and no root for them")),
+        None => Err(no_root()),
         Some(_) if paths.is_empty() && !is_blind => Ok((vec![], vec![])),
         Some(root) => {
             let read = move || match paths.is_empty() {

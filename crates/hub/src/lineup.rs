@@ -88,6 +88,17 @@ impl Sitting {
         self
     }
 
+    /// Every model that may speak from this seat, without how hard it thinks: `provider:model`, or
+    /// what an agent or a demo voice is called.
+    pub(crate) fn models(&self) -> Vec<String> {
+        let bare = |model: &str| split_effort(model).0.to_string();
+        if self.targets.is_empty() {
+            return vec![bare(&self.id)];
+        }
+        let targets = self.targets.iter();
+        targets.map(|it| format!("{}:{}", it.endpoint.id, bare(&it.model))).collect()
+    }
+
     /// Whether nothing of it leaves the person's own machines.
     pub fn is_local(&self) -> bool {
         !self.targets.is_empty() && self.targets.iter().all(|it| it.endpoint.provider.local)

@@ -22,7 +22,8 @@ const TASK_BYTES_MAX: u64 = 1024 * 1024;
 pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     let task = read(&args).map_err(failed)?;
     if args.check {
-        return check(&task, &Desk::open()).map_err(failed);
+        let desk = Desk::open();
+        return check(&wanted(args, task, &desk), &desk).map_err(failed);
     }
     let desk = Desk::open();
     desk.warn();
@@ -128,17 +129,19 @@ fn read_file(path: &Path) -> Result<Value> {
 }
 
 /// Names every error with its place, and what does nothing.
-fn check(task: &Value, desk: &Desk) -> Result<()> {
-    let (problems, ignored) = council::examine(task, &desk.config);
+fn check(wanted: &Wanted, desk: &Desk) -> Result<()> {
+    let (problems, ignored) = council::examine(wanted, &desk.config);
     ignored.iter().for_each(|line| tell(desk.screen, line));
     if problems.is_empty() {
         return print("The task is valid.\n");
     }
     let lines: String = problems.iter().map(|it| format!("{it}\n")).collect();
     print(&althing_stdx::text::printable(&lines))?;
-    let count = problems.len();
-    let errors = if count == 1 { "error" } else { "errors" };
-    Err(Fault::invalid(format!("the task has {count} {errors}")))
+    Err(Fault::invalid(match problems.len() {
+        1 => "the task has 1 error".to_string(),
+        council::EXAMINED_MAX => format!("the task has {} errors or more", council::EXAMINED_MAX),
+        count => format!("the task has {count} errors"),
+    }))
 }
 
 fn wanted(args: args::Plan, task: Value, desk: &Desk) -> Wanted {

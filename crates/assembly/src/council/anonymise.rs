@@ -177,13 +177,29 @@ impl Veil {
 
     /// Covers a configured name wherever it is no part of a longer word, in any case.
     fn literal(&mut self, name: &str, text: &str) -> String {
-        let (marks, folded) = (marks(text), text.to_ascii_lowercase());
+        let (wanted, folded) = (names::folded(name, name), names::folded(name, text));
+        let found = folded.match_indices(&wanted).map(|(at, _)| (at, at + wanted.len()));
+        let whole = found.filter(|(at, end)| names::is_edge(text, name, *at, *end));
+        let whole = whole.map(|(at, end)| (at, end + names::behind(&text[end..])));
+        self.names_at(whole, text)
+    }
+
+    /// Names as words, with what follows them: `google maps` is no maker.
+    fn tokens(&mut self, names: &Names, text: &str) -> String {
+        let found = names::TOKEN.find_iter(text).filter_map(|it| {
+            let reach = names.reach(it.as_str(), &text[it.end()..])?;
+            Some((it.start(), it.end() + reach))
+        });
+        self.names_at(found, text)
+    }
+
+    /// Covers the names that stand at these places, in order; not again what is covered.
+    fn names_at(&mut self, found: impl Iterator<Item = (usize, usize)>, text: &str) -> String {
+        let marks = marks(text);
         let (mut out, mut done) = (String::with_capacity(text.len()), 0);
-        for (at, _) in folded.match_indices(name) {
-            let end = at + name.len();
-            let is_whole = names::is_edge(text, name, at, end);
+        for (at, end) in found {
             let in_mark = marks.iter().any(|mark| mark.contains(&at));
-            if at >= done && is_whole && !in_mark {
+            if at >= done && !in_mark {
                 out.push_str(&text[done..at]);
                 out.push_str(&self.mark("name", &text[at..end]));
                 done = end;
@@ -191,20 +207,6 @@ impl Veil {
         }
         out.push_str(&text[done..]);
         out
-    }
-
-    /// Names as single words, with what follows them: `google maps` is no maker.
-    fn tokens(&mut self, names: &Names, text: &str) -> String {
-        let marks = marks(text);
-        let cover = |found: &Captures| {
-            let Some(it) = found.get(0) else { return String::new() };
-            let in_mark = marks.iter().any(|mark| mark.contains(&it.start()));
-            match !in_mark && names.is_name(it.as_str(), &text[it.end()..]) {
-                true => self.mark("name", it.as_str()),
-                false => it.as_str().to_string(),
-            }
-        };
-        names::TOKEN.replace_all(text, cover).into_owned()
     }
 
     /// The mark of `text`: always the same one for the same text.
@@ -228,7 +230,7 @@ pub(super) fn prepare() {
     LazyLock::force(&PATHS);
     LazyLock::force(&PROMPTS);
     LazyLock::force(&MARKS);
-    LazyLock::force(&names::TOKEN);
+    names::prepare();
 }
 
 /// Puts back what was covered.

@@ -262,9 +262,10 @@ impl Council<'_> {
         let agents = &self.task.agents;
         let given = agents.planners.iter().chain(&agents.judge);
         let given = given.flat_map(|it| {
-            [&it.name, &it.model].into_iter().flatten().chain(&it.fallback_models).cloned()
+            let all = [&it.name, &it.kind, &it.cli, &it.type_name, &it.model];
+            all.into_iter().flatten().chain(&it.fallback_models).cloned()
         });
-        own.chain(given).collect()
+        own.chain(given).chain(self.terms.names.iter().cloned()).collect()
     }
 
     async fn settle(

@@ -50,15 +50,27 @@ pub fn of_verdict(verdict: &Verdict, plans: &[(String, Plan)]) -> (Body, Vec<War
         }
     }
     keep_risks(&mut body, verdict, plans, &mut warnings);
-    let loose = plan::loose_ends(&body.phases).into_iter();
-    warnings.extend(loose.map(|it| Warning::new("dependency_unresolved", it)));
+    warnings.extend(loose_ends(&body));
     (body, warnings)
 }
 
-/// `… (settled: how)`, as the judge is asked to write it.
+/// The dependencies of a plan that lead nowhere, whoever wrote it.
+pub fn loose_ends(body: &Body) -> impl Iterator<Item = Warning> {
+    let loose = plan::loose_ends(&body.phases).into_iter();
+    loose.map(|it| Warning::new("dependency_unresolved", it))
+}
+
+/// `… (settled: how)`, as the judge is asked to write it: in brackets, or behind the end of what
+/// came before. What is `unsettled:` or `not settled:` is open.
 fn is_settled(contradiction: &str) -> bool {
     let text = contradiction.to_lowercase();
-    text.contains("(settled") || text.contains("[settled") || text.contains("settled:")
+    text.match_indices("settled").any(|(at, word)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let is_in_brackets = before.ends_with(['(', '[']);
+        let is_word = before.is_empty() || before.ends_with(char::is_whitespace);
+        let is_new = !before.trim_end().ends_with(char::is_alphanumeric);
+        is_in_brackets || (is_word && is_new && after.starts_with(':'))
+    })
 }
 
 /// Puts back what the merge dropped: risks that are marked as serious, and all of a plan that the
@@ -182,7 +194,29 @@ mod tests {
             &kept,
             &["Contradiction: Plan 1 drops the table, Plan 2 keeps it"],
         );
-        check([5.0; 2], &["Plan 1 drops it (settled: it is kept)"], &kept, &kept, &[]);
+        for how in
+            [" (settled: it is kept)", " [Settled by Plan 2]", "; settled: keep", " - settled: no"]
+        {
+            check([5.0; 2], &[&format!("{}{how}", open[0])], &kept, &kept, &[]);
+        }
+        for how in
+            [" (unsettled: why?)", "; not settled: why?", " (not settled: why?)", ", un-settled:"]
+        {
+            let left = format!("{}{how}", open[0]);
+            let asked = format!("Contradiction: {left}");
+            check([5.0; 2], &[&left], &kept, &kept, &[&asked]);
+        }
+    }
+
+    #[test]
+    fn a_contradiction_that_is_asked_already_is_not_asked_twice() {
+        let mut verdict = kit::verdict(&["Plan 1"], "Plan 1");
+        verdict["contradictions"] = json!(["Plan 1 drops the table, Plan 2 keeps it"]);
+        verdict["merged_plan"]["open_questions"] = json!(["Is the table dropped, as Plan 1 says?"]);
+        let verdict: Verdict = serde_json::from_value(verdict).unwrap();
+        let (body, warnings) = of_verdict(&verdict, &[]);
+        assert_eq!(body.open_questions, verdict.merged_plan.open_questions);
+        assert_eq!(warnings, []);
     }
 
     #[test]

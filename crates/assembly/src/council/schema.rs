@@ -67,7 +67,12 @@ impl Form {
 
     /// What is wrong with `value`; nothing where it fits. At most [`PROBLEMS_MAX`].
     pub fn problems(self, value: &Value) -> Vec<Problem> {
-        let errors = self.validator().iter_errors(value).take(PROBLEMS_MAX);
+        self.problems_up_to(PROBLEMS_MAX, value)
+    }
+
+    /// The same, with another limit.
+    pub fn problems_up_to(self, max: usize, value: &Value) -> Vec<Problem> {
+        let errors = self.validator().iter_errors(value).take(max);
         errors.map(|e| Problem::new(path(e.instance_path().as_str()), e.to_string())).collect()
     }
 

@@ -1,6 +1,6 @@
 //! What is to be planned: `task_spec`, checked.
 
-use super::schema::{Form, Problem};
+use super::schema::{Form, PROBLEMS_MAX, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -72,14 +72,22 @@ impl Agent {
 
 /// The task in `value`, or everything that is wrong with it.
 pub fn read(value: &Value) -> Result<Task, Vec<Problem>> {
-    let mut problems = Form::TaskSpec.problems(value);
-    if problems.is_empty() && value["task"].as_str().is_some_and(|task| task.trim().is_empty()) {
-        problems.push(Problem::new("$.task", "it is empty"));
-    }
+    let problems = problems_up_to(PROBLEMS_MAX, value);
     if !problems.is_empty() {
         return Err(problems);
     }
     super::plan::read(Form::TaskSpec, value)
+}
+
+/// What is wrong with the form of a task: at most so much.
+pub fn problems_up_to(max: usize, value: &Value) -> Vec<Problem> {
+    let mut problems = Form::TaskSpec.problems_up_to(max, value);
+    // One without a single character is told already.
+    let is_blank = |task: &str| !task.is_empty() && task.trim().is_empty();
+    if problems.len() < max && value["task"].as_str().is_some_and(is_blank) {
+        problems.push(Problem::new("$.task", "it is empty"));
+    }
+    problems
 }
 
 impl Task {

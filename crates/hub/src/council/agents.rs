@@ -8,7 +8,7 @@ use crate::lineup::{self, Lineup, Sitting};
 use althing_agents::Adapter;
 use althing_assembly::council::PLANNERS_MAX;
 use althing_assembly::council::schema::Problem;
-use althing_assembly::council::task::{Agent, Agents, Task};
+use althing_assembly::council::task::{Agent, Task};
 use althing_assembly::event::SeatInfo;
 use althing_stdx::{Fault, Result};
 use std::time::Duration;
@@ -57,15 +57,14 @@ pub(super) async fn seat(wanted: &Wanted, task: &Task, library: &Library) -> Res
     };
     let judge = match judge {
         Some(judge) => sit(&[judge], &book, found.as_ref())?.remove(0),
-        None if planners.is_empty() && seats.len() > 2 => seats.pop().ok_or_else(nobody)?,
+        None if planners.is_empty() && seats.len() > 2 => seats.remove(apart_from_all(&seats)),
         None => outsider(&seats, found.as_ref(), &book).ok_or_else(nobody)?,
     };
-    let named = Task { agents: named_by(wanted, task), ..Task::default() };
-    let told = examine(&named, &book.config).1.into_iter();
+    let told = examine(&named_by(wanted, task), &book.config).1.into_iter();
     let mut warnings: Vec<(String, String)> =
         told.map(|it| ("field_ignored".to_string(), it)).collect();
-    if seats.iter().any(|seat| seat.id == judge.id) {
-        let message = format!("{} judges and has written a plan itself", judge.name);
+    if seats.iter().any(|seat| is_same(seat, &judge)) {
+        let message = format!("{} judges, and the same model writes a plan", judge.name);
         warnings.push(("judge_wrote_a_plan".to_string(), message));
     }
     seats.push(Sitting { stance: None, ..judge });
@@ -76,29 +75,23 @@ pub(super) async fn seat(wanted: &Wanted, task: &Task, library: &Library) -> Res
     Ok(Seating { lineup: apart(seats), notes: chosen.notes, warnings })
 }
 
-/// The agents of a task that are asked, and not somebody else in their place.
-fn named_by(wanted: &Wanted, task: &Task) -> Agents {
-    let mut agents = task.agents.clone();
-    if !wanted.planners.is_empty() {
-        agents.planners.clear();
-    }
-    agents.judge = agents.judge.filter(|_| wanted.judge.is_none());
-    agents
+/// The agents of a task that are asked, and not somebody else in their place; each with its field.
+fn named_by(wanted: &Wanted, task: &Task) -> Vec<(String, Agent)> {
+    let planners = task.agents.planners.iter().filter(|_| wanted.planners.is_empty());
+    let judge = task.agents.judge.iter().filter(|_| wanted.judge.is_none());
+    let planners = planners.enumerate();
+    let planners = planners.map(|(at, agent)| (format!("agents.planners[{at}]"), agent.clone()));
+    planners.chain(judge.map(|agent| ("agents.judge".to_string(), agent.clone()))).collect()
 }
 
-/// Agents of a task that cannot be called, and what of the others does nothing.
-pub(super) fn examine(task: &Task, config: &Config) -> (Vec<Problem>, Vec<String>) {
-    let planners = task.agents.planners.iter().enumerate();
-    let planners = planners.map(|(at, agent)| (format!("agents.planners[{at}]"), agent));
-    let judge = task.agents.judge.iter().map(|agent| ("agents.judge".to_string(), agent));
+/// Agents, each with the field that names it, that cannot be called, and what of the others does
+/// nothing.
+pub(super) fn examine(agents: &[(String, Agent)], config: &Config) -> (Vec<Problem>, Vec<String>) {
     let (mut problems, mut told) = (Vec::new(), Vec::new());
-    for (field, agent) in planners.chain(judge) {
-        match voice_of(agent, &field, config) {
-            Ok(called) => told.extend(ignored::fields(agent, &field, called.adapter())),
-            Err(fault) => {
-                let (path, what) = fault.message.split_once(": ").unwrap_or((&field, ""));
-                problems.push(Problem::new(format!("$.{path}"), what));
-            }
+    for (field, agent) in agents {
+        match voice_of(agent, field, config) {
+            Ok(called) => told.extend(ignored::fields(agent, field, called.adapter())),
+            Err(fault) => problems.push(super::problem(&fault)),
         }
     }
     (problems, told)
@@ -246,10 +239,27 @@ fn choose(found: Option<&Found>, book: &Book) -> Lineup {
 /// Somebody who wrote no plan; a planner where there is nobody else.
 fn outsider(planners: &[Sitting], found: Option<&Found>, book: &Book) -> Option<Sitting> {
     let is_demo = planners.iter().all(|seat| seat.demo);
-    let others = choose(found, book).seats.into_iter();
+    // One more than plan, so that somebody is left.
+    let seats = SEATS.max(planners.len() + 1);
+    let others = lineup::choose(found.unwrap_or(book.found()), seats, book).seats.into_iter();
     let mut others = others.filter(|it| it.demo == is_demo);
-    let is_new = |it: &Sitting| planners.iter().all(|planner| planner.id != it.id);
+    let is_new = |it: &Sitting| planners.iter().all(|planner| !is_same(planner, it));
     others.find(is_new).or_else(|| planners.first().cloned())
+}
+
+/// The last of `seats` that shares its model with no other; the last where each does.
+fn apart_from_all(seats: &[Sitting]) -> usize {
+    let is_alone = |at: &usize| {
+        let mut others = seats.iter().enumerate().filter(|(other, _)| other != at);
+        others.all(|(_, other)| !is_same(other, &seats[*at]))
+    };
+    (0..seats.len()).rev().find(is_alone).unwrap_or(seats.len() - 1)
+}
+
+/// Whether one model may speak for both, whatever they are called and however hard it thinks.
+fn is_same(one: &Sitting, other: &Sitting) -> bool {
+    let others = other.models();
+    one.models().iter().any(|model| others.contains(model))
 }
 
 /// The same seats under names that differ.
@@ -275,6 +285,7 @@ fn apart(seats: Vec<Sitting>) -> Lineup {
 mod tests {
     use super::*;
     use crate::config::World;
+    use crate::service::words::RouteTarget;
     use serde_json::{Value, json};
 
     #[track_caller]
@@ -309,5 +320,29 @@ mod tests {
         let many = json!({ "model": "m", "fallback_models": vec!["n"; 9] });
         check(many, Err("agents.judge.fallback_models: 9 are named; at most 8"));
         check(json!({}), Err("agents.judge: it names no model, kind or name"));
+    }
+
+    /// Which of `seats` judges the others; `fast` is an alias.
+    #[track_caller]
+    fn check_judge(seats: &[&str], want: &str) {
+        let env = [("OPENAI_API_KEY".to_string(), "sk-x".to_string())];
+        let world = World { env: env.into(), cwd: "/".into(), home: "/nowhere".into() };
+        let mut book = Book::from(&Config::load(&world));
+        let target =
+            |model: &str| RouteTarget { provider_id: "openai".into(), model_id: model.into() };
+        book.routes.insert("fast".into(), vec![target("gpt-5.1"), target("gpt-4")]);
+        let names: Vec<String> = seats.iter().map(|it| it.to_string()).collect();
+        let seats = lineup::resolve(&names, &book, None).unwrap().seats;
+        assert_eq!(seats[apart_from_all(&seats)].id, want, "{names:?}");
+    }
+
+    #[test]
+    fn who_judges_is_a_model_that_plans_nowhere() {
+        check_judge(&["openai:a", "openai:b"], "openai:b");
+        check_judge(&["openai:a", "openai:b", "openai:a@high"], "openai:b");
+        check_judge(&["openai:a", "openai:gpt-5.1@low", "fast"], "openai:a");
+        check_judge(&["openai:a", "openai:gpt-4", "fast"], "openai:a");
+        check_judge(&["openai:a", "openai:a@low"], "openai:a@low");
+        check_judge(&["openai:a", "codex-cli:a", "codex-cli:a@high"], "openai:a");
     }
 }

@@ -8,7 +8,7 @@ use althing_assembly::event::Quoted;
 use althing_stdx::redact::redact;
 use althing_stdx::{Fault, Result};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes of all files together; the one that goes beyond is cut there.
@@ -100,23 +100,12 @@ impl Reading {
         (self.files, self.left_out)
     }
 
-    /// A path that was named. One that leads outside is refused, wherever its links go.
+    /// A path that was named.
     fn path(&mut self, at: usize, path: &str) -> Result<()> {
-        let real = match fs::canonicalize(self.root.join(path)) {
-            Ok(real) => real,
-            Err(e) => {
-                // A way out that leads nowhere is a way out all the same.
-                if Path::new(path).is_absolute() || path.split(['/', '\\']).any(|it| it == "..") {
-                    return Err(outside(at, path));
-                }
-                self.left_out.push(format!("{path}: {e}"));
-                return Ok(());
-            }
-        };
-        if !real.starts_with(&self.root) {
-            return Err(outside(at, path));
+        match inside(&self.root, at, path)? {
+            Ok(real) => self.take(&real, 0),
+            Err(e) => self.left_out.push(format!("{path}: {e}")),
         }
-        self.take(&real, 0);
         Ok(())
     }
 
@@ -201,6 +190,18 @@ impl Reading {
         self.files.push(Quoted { name: name.to_string(), text: redact(&text) });
         Ok(())
     }
+}
+
+/// Where the path that was named at this place of a task lies, with all links followed, or why it
+/// cannot be read. One that leads outside `root`, which has no links, is refused.
+pub(super) fn inside(root: &Path, at: usize, path: &str) -> Result<io::Result<PathBuf>> {
+    let real = fs::canonicalize(root.join(path));
+    let is_inside = match &real {
+        Ok(real) => real.starts_with(root),
+        // A way out that leads nowhere is a way out all the same.
+        Err(_) => !Path::new(path).is_absolute() && !path.split(['/', '\\']).any(|it| it == ".."),
+    };
+    if is_inside { Ok(real) } else { Err(outside(at, path)) }
 }
 
 fn outside(at: usize, path: &str) -> Fault {

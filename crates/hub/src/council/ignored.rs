@@ -68,15 +68,15 @@ fn is(field: &Option<String>, value: &str) -> bool {
 mod tests {
     use super::super::agents::examine;
     use crate::config::{Config, World};
-    use althing_assembly::council::task;
     use serde_json::{Value, json};
 
     /// What is told of a judge: errors with their place, and fields that do nothing.
     #[track_caller]
     fn check(judge: Value, errors: &[&str], ignored: &[&str]) {
         let world = World { env: Default::default(), cwd: "/".into(), home: "/nowhere".into() };
-        let task = task::read(&json!({ "task": "x", "agents": { "judge": judge } })).unwrap();
-        let (problems, told) = examine(&task, &Config::load(&world));
+        let agent = serde_json::from_value(judge.clone()).unwrap();
+        let agents = [("agents.judge".to_string(), agent)];
+        let (problems, told) = examine(&agents, &Config::load(&world));
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(problems, errors, "{judge}");
         let names = |line: &String| {

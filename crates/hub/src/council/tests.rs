@@ -124,6 +124,83 @@ fn every_error_of_a_task_is_told() {
     }
 }
 
+fn problems(task: Value, repo: Option<&Path>) -> Vec<Problem> {
+    let (cwd, home) = ("/".into(), "/nowhere".into());
+    let config = Config::load(&crate::config::World { env: Default::default(), cwd, home });
+    examine(&Wanted { task, repo: repo.map(Path::to_path_buf), ..Wanted::default() }, &config).0
+}
+
+/// Everything that `--check` tells of a task, as `path: words`.
+#[track_caller]
+fn check_whole(task: Value, repo: Option<&Path>, want: &[&str]) {
+    let told: Vec<String> = problems(task, repo).iter().map(ToString::to_string).collect();
+    let is_told = told.iter().zip(want).all(|(told, want)| told.starts_with(want));
+    assert!(is_told && told.len() == want.len(), "{told:#?}");
+}
+
+#[test]
+fn what_keeps_a_council_from_beginning_is_told_before() {
+    use serde_json::json;
+    let folder = repo();
+    let root = folder.path().join("root");
+    let task = |more: Value| {
+        let mut task = json!({ "task": "x" });
+        more.as_object().unwrap().iter().for_each(|(key, value)| task[key] = value.clone());
+        task
+    };
+    let check = |more: Value, want: &[&str]| check_whole(task(more), None, want);
+    check(json!({}), &[]);
+    let language = |it: &str| json!({ "preferences": { "language": it } });
+    check(language("de"), &[]);
+    check(language("zh_CN"), &["$.preferences.language: must be a language"]);
+    let repo =
+        |root: &Path, paths: &[&str]| json!({ "repo_context": { "root": root, "paths": paths } });
+    check(repo(&root, &["src", "gone.rs"]), &[]);
+    check(repo(&root.join("gone"), &["src"]), &["$.repo_context.root: "]);
+    check(repo(&root.join("src/a.rs"), &[]), &["$.repo_context.root: "]);
+    check(
+        repo(&root, &["leak.txt", "src", "../gone"]),
+        &[
+            "$.repo_context.paths[0]: 'leak.txt' leads outside",
+            "$.repo_context.paths[2]: '../gone' leads outside",
+        ],
+    );
+    let paths = json!({ "repo_context": { "paths": ["../x"] } });
+    check(paths.clone(), &["$.repo_context.root: paths are given and no root"]);
+    check_whole(task(paths), Some(&root), &["$.repo_context.paths[0]: '../x' leads outside"]);
+    // One kind of error hides no other.
+    let many = json!({
+        "constraints": 1, "preferences": { "language": "zh_CN", "max_plans": "x" },
+        "repo_context": { "root": "/nowhere/at/all", "notes": 1 },
+        "agents": {
+            "planners": [{ "kind": "custom" }, 5, { "kind": "custom", "colour": "red" }],
+            "judge": { "kind": "claude", "agent": "x" }
+        }
+    });
+    let problems = problems(task(many), None);
+    let mut paths: Vec<&str> = problems.iter().map(|it| it.path.as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(
+        paths,
+        [
+            "$.agents.judge.agent",
+            "$.agents.planners[0].command",
+            "$.agents.planners[1]",
+            "$.agents.planners[2]",
+            "$.agents.planners[2].command",
+            "$.constraints",
+            "$.preferences.language",
+            "$.preferences.max_plans",
+            "$.repo_context.notes",
+            "$.repo_context.root",
+        ]
+    );
+    // As many as there are, up to a limit.
+    let constraints = |count: usize| json!({ "constraints": vec![1; count] });
+    check(constraints(41), &["$.constraints["; 41]);
+    check(constraints(EXAMINED_MAX + 1), &["$.constraints["; EXAMINED_MAX]);
+}
+
 #[tokio::test]
 async fn a_folder_is_private_and_whole() {
     let place = tempfile::tempdir().unwrap();

@@ -38,8 +38,15 @@ const NAMES: &[&str] = &[
     "deepmind",
     "bard",
     "llamacpp",
+    "llamaswap",
+    "vllm",
+    "dashscope",
     "copilot",
 ];
+
+/// Names that some write as two words.
+const PAIRS: &[(&str, &str)] =
+    &[("Open", "AI"), ("Chat", "GPT"), ("Deep", "Seek"), ("Hugging", "Face"), ("LM", "Studio")];
 
 /// Names that are words too, with the words behind which they are just that.
 const AMBIGUOUS: &[(&str, &[&str])] = &[
@@ -88,12 +95,26 @@ const AMBIGUOUS: &[(&str, &[&str])] = &[
 const FAMILIES: &[&str] =
     &["opus", "sonnet", "haiku", "flash", "gemma", "phi", "nova", "glm", "command", "turbo"];
 
+/// Those of them that are no other word with a version behind: a plan may have a `command 2`.
+const VERSIONED: &[&str] = &["opus", "sonnet", "haiku", "gemma", "phi", "glm"];
+
+/// What may stand behind a name and belongs to it: versions, sizes and kinds of models.
+static BEHIND: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:[ \u{a0}_-](?:(?i:opus|sonnet|haiku|flash|turbo|pro|mini|nano|lite|ultra|codex|coder|instruct)|Preview|Thinking|Large|Medium|Small|Max|Next|[A-Za-z]?[0-9]+(?:\.[0-9]+)*[A-Za-z]?)\b)+",
+    )
+});
+/// A version, as it stands behind the name of a family.
+static VERSION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[ \u{a0}][0-9]+(?P<minor>\.[0-9]+)?\b"));
+
 /// Names of agents that are plain words: covering them would blind the judge for nothing.
 const PLAIN: &[&str] = &[
-    "agent", "cheap", "default", "fast", "judge", "large", "local", "main", "model", "planner",
-    "small", "smart", "test",
+    "agent", "api", "cheap", "cloud", "custom", "default", "demo", "fast", "gateway", "home",
+    "judge", "large", "local", "main", "model", "models", "planner", "proxy", "remote", "server",
+    "small", "smart", "test", "together", "work", "worker",
 ];
-/// Shorter names of agents are too likely to be words.
+/// Shorter names of agents are too likely to be words; of models (`o3`) one less will do.
 const CONFIGURED_CHARS_MIN: usize = 3;
 
 /// What counts as a name in this run.
@@ -107,19 +128,10 @@ impl Names {
     pub(super) fn new(agents: impl IntoIterator<Item = String>) -> Names {
         let mut literals: BTreeSet<String> = BTreeSet::new();
         for agent in agents {
-            // `openai:gpt-5.1@high` is also `gpt-5.1`, wherever it stands alone.
-            let bare = agent.split('@').next().unwrap_or(&agent).to_string();
-            let model = bare.split_once(':').map(|(_, model)| model.to_string());
-            let last = bare.rsplit('/').next().map(String::from);
-            literals.extend([Some(agent), model, last, Some(bare)].into_iter().flatten());
+            literals.extend(parts(&agent.trim().to_lowercase()));
         }
-        let mut literals: Vec<String> = literals
-            .into_iter()
-            .map(|it| it.trim().to_lowercase())
-            .filter(|it| tells(it))
-            .collect();
+        let mut literals: Vec<String> = literals.into_iter().collect();
         literals.sort_by_key(|it| std::cmp::Reverse(it.len()));
-        literals.dedup();
         Names { literals }
     }
 
@@ -127,8 +139,22 @@ impl Names {
         &self.literals
     }
 
-    /// Whether a word is the name of a maker or a model, given the text behind it.
-    pub(super) fn is_name(&self, token: &str, after: &str) -> bool {
+    /// Where a word is the name of a maker or a model: how many bytes of the text behind it belong
+    /// to the name.
+    pub(super) fn reach(&self, token: &str, after: &str) -> Option<usize> {
+        let pair = PAIRS.iter().find(|(first, second)| {
+            let rest = after.strip_prefix(' ').and_then(|it| it.strip_prefix(second));
+            token == *first && rest.is_some_and(|it| !it.starts_with(char::is_alphanumeric))
+        });
+        if let Some((_, second)) = pair {
+            let end = 1 + second.len();
+            return Some(end + behind(&after[end..]));
+        }
+        self.is_name(token, after).then(|| behind(after))
+    }
+
+    fn is_name(&self, token: &str, after: &str) -> bool {
+        let is_written_large = token.starts_with(|c: char| c.is_ascii_uppercase());
         let token = token.to_lowercase();
         let parts: Vec<&str> =
             token.split(|c: char| !c.is_ascii_alphanumeric()).filter(|it| !it.is_empty()).collect();
@@ -139,6 +165,11 @@ impl Names {
             return true;
         }
         if has_number && parts.iter().any(|part| FAMILIES.contains(&without_number(part))) {
+            return true;
+        }
+        // `Sonnet 4` and `sonnet 4.5`, but no sonnet 14 lines long.
+        let version = VERSION.captures(after).filter(|_| VERSIONED.contains(&squeezed.as_str()));
+        if version.is_some_and(|it| is_written_large || it.name("minor").is_some()) {
             return true;
         }
         if matches!(parts[..], [o, "mini" | "pro" | "preview", ..] if is_o_series(o)) {
@@ -154,6 +185,34 @@ impl Names {
     }
 }
 
+/// How many bytes of the text behind a name still belong to it.
+pub(super) fn behind(after: &str) -> usize {
+    BEHIND.find(after).map_or(0, |it| it.end())
+}
+
+/// `text` as names are compared: in small letters and, where `name` has a number, with a hyphen for
+/// each of the ways to part its words. Every byte stays at its place.
+pub(super) fn folded(name: &str, text: &str) -> String {
+    let small = text.to_ascii_lowercase();
+    match name.contains(|c: char| c.is_ascii_digit()) {
+        true => small.replace([' ', '_'], "-"),
+        false => small,
+    }
+}
+
+/// What of `openrouter:corp/zebra-9@high` gives somebody away, alone or together.
+fn parts(agent: &str) -> Vec<String> {
+    let bare = agent.split('@').next().unwrap_or(agent);
+    let (provider, model) =
+        bare.split_once(':').map_or((None, bare), |(provider, model)| (Some(provider), model));
+    let mut path = model.rsplit('/');
+    let (last, maker) = (path.next(), path.next());
+    let is_short_model = |it: &&str| provider.is_some() && is_short_model(it);
+    let all = [Some(agent), Some(bare), Some(model), provider, last, maker];
+    let told = all.into_iter().flatten().filter(|it| tells(it) || is_short_model(it));
+    told.map(String::from).collect()
+}
+
 /// `llama3` is `llama`.
 fn without_number(part: &str) -> &str {
     part.trim_end_matches(|c: char| c.is_ascii_digit())
@@ -163,9 +222,27 @@ fn is_o_series(part: &str) -> bool {
     part.len() == 2 && part.starts_with('o') && part.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a configured name gives anything away.
+/// Whether a configured name gives anything away that is not found by itself: `google` is, and then
+/// `google maps` is not.
 fn tells(name: &str) -> bool {
-    name.chars().count() >= CONFIGURED_CHARS_MIN && !PLAIN.contains(&name)
+    let is_ambiguous = AMBIGUOUS.iter().any(|(it, _)| *it == name);
+    let is_known = is_ambiguous || NAMES.contains(&name) || PLAIN.contains(&name);
+    name.chars().count() >= CONFIGURED_CHARS_MIN && !is_known
+}
+
+/// `o3` or `r1`.
+fn is_short_model(name: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| name.as_bytes().iter().any(is);
+    name.len() + 1 == CONFIGURED_CHARS_MIN
+        && has(u8::is_ascii_alphabetic)
+        && has(u8::is_ascii_digit)
+}
+
+/// Prepares the patterns.
+pub(super) fn prepare() {
+    LazyLock::force(&TOKEN);
+    LazyLock::force(&BEHIND);
+    LazyLock::force(&VERSION);
 }
 
 /// Whether `name` at this place of `text` is no part of a longer word.

@@ -6,7 +6,19 @@ use serde_json::json;
 const TASK: &str = "Fix src/main.rs so that the build passes";
 
 fn veil() -> Veil {
-    let agents = ["openai:gpt-5.2-codex@high", "Nightjar", "corp/zebra-9", "fast", "My Model (2)"];
+    let agents = [
+        "openai:gpt-5.2-codex@high",
+        "Nightjar",
+        "corp/zebra-9",
+        "fast",
+        "My Model (2)",
+        "acme:big-1",
+        "openai:o3",
+        "google:gemini-2.5-flash",
+        "claude",
+        "demo:scout",
+        "p1",
+    ];
     Veil::new(TASK, agents.map(String::from))
 }
 
@@ -43,6 +55,33 @@ fn makers_and_models_are_covered_whole() {
     check("made by Google", "made by [name-1]");
     check("the Gemini CLI", "the [name-1] CLI");
     check("[Claude](x) and [name-9]", "[[name-1]](x) and [name-9]");
+    check("served by vLLM, DashScope", "served by [name-1], [name-2]");
+}
+
+#[test]
+fn names_of_several_words_are_covered_whole() {
+    for name in [
+        "Claude Opus 4.5",
+        "claude 3.5 sonnet",
+        "Gemini 2.5 Flash",
+        "Gemini 3 Pro",
+        "Sonnet 4.5",
+        "sonnet 4.5",
+        "Opus 4",
+        "Gemma 3 27B",
+        "Mistral Large 2",
+        "DeepSeek R1",
+        "GPT 5.1 Codex Max",
+        "OpenAI o4",
+        "Open AI",
+        "Hugging Face",
+        "LM Studio",
+    ] {
+        check(&format!("by {name}, a model"), "by [name-1], a model");
+        check(&format!("by {name}."), "by [name-1].");
+    }
+    check("Claude plans pro bono", "[name-1] plans pro bono");
+    check("Claude (a pro)", "[name-1] (a pro)");
 }
 
 #[test]
@@ -53,6 +92,10 @@ fn words_that_only_look_like_names_survive() {
     stays("command and flash are words; phase 4 is not phi");
     stays("gossip, gptx and claudette are other words");
     stays("be fast");
+    stays("a sonnet 14 lines long, opus and haiku, flash 2 and command 3, turbo 4");
+    stays("a mini pro plan, an open AI model, the max of 3, version 4.5, phi is 1.6");
+    stays("put it together at work; a demo of a local model; P1 before p2");
+    stays("google maps 3 and the Anthropic principle 2");
 }
 
 #[test]
@@ -61,6 +104,10 @@ fn configured_names_are_covered_too() {
     check("Nightjar or nightjar, not nightjars", "[name-1] or [name-2], not nightjars");
     check("corp/zebra-9 is zebra-9", "[name-1] is [name-2]");
     check("says My Model (2) here", "says [name-1] here");
+    check("made by Acme, as Big 1 or big-1", "made by [name-3], as [name-1] or [name-2]");
+    check("made by corp or CORP's zebra_9", "made by [name-2] or [name-3]'s [name-1]");
+    check("o3 is quick, O3 too; not o37", "[name-1] is quick, [name-2] too; not o37");
+    check("scout said it on Google", "[name-1] said it on [name-2]");
 }
 
 #[test]

@@ -122,6 +122,10 @@ impl Council<'_> {
             "the judge gave no valid verdict ({why}); the best-scored plan stands as it is"
         );
         self.warn(warnings, Warning::new("judge_fallback", message)).await?;
+        let body = plans[best].clone().into_body();
+        for warning in merge::loose_ends(&body) {
+            self.warn(warnings, warning).await?;
+        }
         let scored = |(entry, points): (&Entry, &score::Points)| {
             scored(entry, points.total(), "by the score that stands in for a judge")
         };
@@ -135,7 +139,7 @@ impl Council<'_> {
             improvements: vec![],
         };
         let used = vec![entries[best].name.clone()];
-        Ok(Decision { body: plans[best].clone().into_body(), judgement, used })
+        Ok(Decision { body, judgement, used })
     }
 }
 

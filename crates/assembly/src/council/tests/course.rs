@@ -325,10 +325,16 @@ async fn a_judge_who_fails_is_replaced_by_the_score() {
         "cyd" => Some(vec![Fail(Kind::BadKey, "bad key")]),
         "ada" => {
             let mut plan = plan("short of sections");
-            plan["rollback"] = json!([]);
+            for section in ["rollback", "edge_cases", "risks"] {
+                plan[section] = json!([]);
+            }
             Some(say(plan))
         }
-        _ => None,
+        _ => {
+            let mut plan = plan("The plan of number 1");
+            plan["phases"][0]["tasks"] = json!([task("Do it", &["the moon"])]);
+            Some(say(plan))
+        }
     };
     check(same, script, expect![[r#"
         0 ada is asked
@@ -340,6 +346,7 @@ async fn a_judge_who_fails_is_replaced_by_the_score() {
         0 cyd fails, bad_key: bad key
         0 cyd is not valid: bad key => lost
         ! judge_fallback: the judge gave no valid verdict (bad key); the best-scored plan stands as it is
+        ! dependency_unresolved: 'Do it' depends on 'the moon', which is no task
         the score selects Plan 2
         => "The plan of number 1"
     "#]]).await;
@@ -369,12 +376,15 @@ async fn the_judge_sees_no_names_and_the_person_sees_them_all() {
     let script = |call: &Call| match call.name {
         "ada" | "bob" => {
             let path = "/home/ada/shop/src/db.rs";
-            let text = format!("As {}-1, edit {path} with GPT-5 on google maps", call.name);
+            let text = format!(
+                "As {}-1, edit {path} with GPT-5 of Acme or Zebra on google maps",
+                call.name
+            );
             Some(say(plan(&text)))
         }
         "cyd" => {
             let read = call.heard.quotes.iter().map(|(_, text)| text.as_str()).collect::<String>();
-            for leak in ["ada", "bob", "GPT", "/home"] {
+            for leak in ["ada", "bob", "GPT", "Acme", "Zebra", "/home"] {
                 assert!(!read.contains(leak), "{leak} in {read}");
             }
             assert!(read.contains("google maps"));
@@ -384,11 +394,15 @@ async fn the_judge_sees_no_names_and_the_person_sees_them_all() {
         }
         _ => None,
     };
-    check(same, script, expect![[r#"
+    let named = |terms: &mut Terms| {
+        terms.names = vec!["acme:big-1".into()];
+        terms.task["agents"] = json!({ "judge": { "kind": "zebra" } });
+    };
+    check(named, script, expect![[r#"
         0 ada is asked
-        0 ada is valid at attempt 1: As ada-1, edit /home/ada/shop/src/db.rs with GPT-5 on google maps
+        0 ada is valid at attempt 1: As ada-1, edit /home/ada/shop/src/db.rs with GPT-5 of Acme or Zebra on google maps
         0 bob is asked
-        0 bob is valid at attempt 1: As bob-1, edit /home/ada/shop/src/db.rs with GPT-5 on google maps
+        0 bob is valid at attempt 1: As bob-1, edit /home/ada/shop/src/db.rs with GPT-5 of Acme or Zebra on google maps
         Plan 1 is ada, Plan 2 is bob
         0 cyd is asked
         0 cyd is valid at attempt 1: Plan 2 is selected

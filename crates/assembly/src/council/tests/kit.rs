@@ -56,6 +56,7 @@ pub(super) fn table(planners: usize, change: impl FnOnce(&mut Terms)) -> Table {
         fallback: true,
         left_out: vec![],
         notes: vec![],
+        names: vec![],
     };
     change(&mut terms);
     table.opening.council = Some(Box::new(terms));
