@@ -5,7 +5,7 @@ use crate::failure;
 use crate::invocation::Invocation;
 use crate::process::{Ended, Event, Running, Workspace};
 use crate::reader::Said;
-use crate::timer::Limit;
+use crate::timer::{self, Limit};
 use althing_chat::{Ask, Delta, Retry, Speaking};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::stream::{StreamExt, unfold};
@@ -113,6 +113,7 @@ impl Call {
     }
 
     fn heard(&mut self, running: &mut Running) {
+        running.tries(self.said.is_retrying());
         if !self.said.is_retrying() {
             running.progress();
         }
@@ -124,7 +125,7 @@ impl Call {
 
     fn end(&mut self, ended: &Ended) -> Phase {
         let trouble = self.trouble(ended);
-        let is_late = matches!(ended, Ended::Late(Limit::Idle | Limit::Total));
+        let is_late = matches!(ended, Ended::Late(Limit::Idle | Limit::Trying | Limit::Total));
         match (is_late, trouble) {
             // What it said until then is no whole answer.
             (true, Some(late)) => {
@@ -152,6 +153,10 @@ impl Call {
             }
             Ended::Late(Limit::Idle) => {
                 let text = format!("said nothing for {:?}", limits.idle);
+                Some(Fault::new(Kind::TimedOut, text))
+            }
+            Ended::Late(Limit::Trying) => {
+                let text = format!("only tried again for {:?}", timer::trying_max(limits));
                 Some(Fault::new(Kind::TimedOut, text))
             }
             Ended::Late(Limit::Total) => {

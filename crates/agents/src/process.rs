@@ -118,6 +118,11 @@ impl Running {
         self.timer.heard(Instant::now());
     }
 
+    /// Whether all it said last is that it tries again.
+    pub(crate) fn tries(&mut self, is_trying: bool) {
+        self.timer.tries(is_trying);
+    }
+
     /// The answer is whole: it may leave.
     pub(crate) fn answered(&mut self) {
         self.timer.answered(Instant::now());

@@ -10,11 +10,18 @@ pub(crate) const LEAVING_MAX: Duration = Duration::from_secs(5);
 /// started may hold them open.
 pub(crate) const DRAINING_MAX: Duration = Duration::from_millis(300);
 
+/// How long an agent may only say that it tries again, and which part of all its time at most: then
+/// it is told as what it is, before whoever asked has lost patience.
+const TRYING_MAX: Duration = Duration::from_secs(120);
+const TRYING_PART: u32 = 4;
+
 /// Which limit comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// Nothing new for too long.
     Idle,
+    /// Nothing but attempts to go on for too long.
+    Trying,
     /// All its time is used up.
     Total,
     /// It has said all and does not end.
@@ -29,18 +36,24 @@ pub(crate) struct Timer {
     limits: Limits,
     started: Instant,
     heard: Instant,
+    is_trying: bool,
     answered: Option<Instant>,
     ended: Option<Instant>,
 }
 
 impl Timer {
     pub(crate) fn new(limits: Limits, started: Instant) -> Timer {
-        Timer { limits, started, heard: started, answered: None, ended: None }
+        Timer { limits, started, heard: started, is_trying: false, answered: None, ended: None }
     }
 
     /// Something new was said.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.heard = now;
+    }
+
+    /// Whether all it said last is that it tries again.
+    pub(crate) fn tries(&mut self, is_trying: bool) {
+        self.is_trying = is_trying;
     }
 
     /// The answer is whole; only the first time counts.
@@ -62,10 +75,17 @@ impl Timer {
             _ => {
                 let idle = (self.heard + self.limits.idle, Limit::Idle);
                 let total = (self.started + self.limits.total, Limit::Total);
-                if idle.0 < total.0 { idle } else { total }
+                let next = if idle.0 < total.0 { idle } else { total };
+                let trying = (self.heard + trying_max(&self.limits), Limit::Trying);
+                if self.is_trying && trying.0 < next.0 { trying } else { next }
             }
         }
     }
+}
+
+/// How long an agent with these limits may try.
+pub(crate) fn trying_max(limits: &Limits) -> Duration {
+    TRYING_MAX.min(limits.total / TRYING_PART)
 }
 
 #[cfg(test)]
@@ -83,10 +103,29 @@ mod tests {
         assert_eq!(timer.next(), (at(17), Limit::Idle));
         timer.heard(at(16));
         assert_eq!(timer.next(), (at(25), Limit::Total), "from the start, not from the last word");
+        timer.tries(true);
+        timer.heard(at(17));
+        assert_eq!(timer.next(), (at(17) + limits.total / 4, Limit::Trying), "a part of its time");
+        timer.tries(false);
         timer.answered(at(24));
         timer.answered(at(26));
         assert_eq!(timer.next(), (at(24) + LEAVING_MAX, Limit::Leaving));
         timer.ended(at(25));
         assert_eq!(timer.next(), (at(25) + DRAINING_MAX, Limit::Draining));
+    }
+
+    #[test]
+    fn an_agent_that_only_tries_has_less_time() {
+        let start = Instant::now();
+        let hour = Duration::from_secs(3600);
+        for (idle, total, want) in [
+            (hour, hour, (TRYING_MAX, Limit::Trying)),
+            (hour, Duration::from_secs(60), (Duration::from_secs(15), Limit::Trying)),
+            (Duration::from_secs(1), hour, (Duration::from_secs(1), Limit::Idle)),
+        ] {
+            let mut timer = Timer::new(Limits { idle, total }, start);
+            timer.tries(true);
+            assert_eq!(timer.next(), (start + want.0, want.1));
+        }
     }
 }

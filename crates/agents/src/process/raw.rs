@@ -1,21 +1,26 @@
-//! What an agent wrote, kept in a file: without keys, and not without end.
+//! What an agent wrote, kept in a file: without keys, and of what has no end the head and the tail.
 
-use althing_stdx::redact::redact;
+use crate::keep::Keep;
+use althing_stdx::redact::Lines;
 use althing_stdx::{Fault, Result};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of one file; what comes after is only mentioned.
-const FILE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of one file that are written as they come. Of what comes after, the first and the last
+/// [`TAIL_BYTES_MAX`] follow at the end, and the rest is counted.
+const HEAD_BYTES_MAX: usize = 16 << 20;
+const TAIL_BYTES_MAX: usize = 128 << 10;
 /// Starts whose output is kept in one folder; one more is a failure.
 const STARTS_MAX: usize = 1000;
-const CUT: &[u8] = b"[... the rest is left out ...]\n";
 
+/// One file. Its tail is written when it is dropped.
 pub(super) struct Raw {
     file: File,
+    lines: Lines,
     room: usize,
+    rest: Option<Keep>,
 }
 
 /// A new folder for one start of an agent below `folder`, with the first number that is free.
@@ -52,19 +57,60 @@ impl Raw {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(folder.join(name)).map_err(failed)?;
-        Ok(Some(Raw { file, room: FILE_BYTES_MAX }))
+        Ok(Some(Raw::new(file, HEAD_BYTES_MAX)))
+    }
+
+    fn new(file: File, room: usize) -> Raw {
+        Raw { file, lines: Lines::default(), room, rest: None }
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        if self.room == 0 {
-            return;
+        let line = self.lines.redact(line);
+        if let Some(rest) = &mut self.rest {
+            return rest.line(&line);
         }
-        let line = redact(line) + "\n";
-        let bytes = if line.len() <= self.room { line.as_bytes() } else { CUT };
-        self.room = if line.len() <= self.room { self.room - line.len() } else { 0 };
+        match self.room.checked_sub(line.len() + 1) {
+            Some(room) => {
+                self.room = room;
+                self.write(&(line + "\n"));
+            }
+            None => self.rest.insert(Keep::new(TAIL_BYTES_MAX)).line(&line),
+        }
+    }
+
+    fn write(&mut self, text: &str) {
         // A full disk is no reason to lose an answer.
-        if self.file.write_all(bytes).is_err() {
+        if self.file.write_all(text.as_bytes()).is_err() {
             self.room = 0;
         }
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        if let Some(rest) = self.rest.take() {
+            self.write(&rest.text());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_head_and_the_tail_of_a_flood() {
+        const ROOM: usize = 1000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stdout.txt");
+        let mut raw = Raw::new(File::create(&path).unwrap(), ROOM);
+        (0..100_000).for_each(|at| raw.line(&at.to_string()));
+        drop(raw);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("0\n1\n") && text.ends_with("\n99999\n"));
+        assert!(text.contains(" bytes left out …]\n"));
+        assert!(text.len() <= ROOM + 2 * TAIL_BYTES_MAX + 100, "{}", text.len());
+        let all = |at: usize| text.contains(&format!("\n{at}\n"));
+        assert!((1..1000).all(all), "nothing is lost where the head ends");
     }
 }

@@ -146,7 +146,7 @@ async fn who_has_said_all_and_stays_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_flood_is_kept_in_its_head_and_its_tail() {
+async fn soak_a_flood_is_kept_in_its_head_and_its_tail() {
     let size = flood();
     for behaviour in ["plan-and-flood", "flood-errors", "flood", "flood-one-line"] {
         let home = Home::new();
@@ -161,6 +161,10 @@ async fn a_flood_is_kept_in_its_head_and_its_tail() {
         }
         for name in ["raw/1/stdout.txt", "raw/1/stderr.txt"] {
             assert!(fs::metadata(home.path(name)).unwrap().len() <= 17 << 20, "{behaviour}");
+        }
+        if behaviour == "plan-and-flood" {
+            let kept = fs::read_to_string(home.path("raw/1/stdout.txt")).unwrap();
+            assert!(kept.starts_with(PLAN) && kept.ends_with(&format!("{PLAN}\n")));
         }
         home.is_left().await;
     }

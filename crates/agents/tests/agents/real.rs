@@ -160,6 +160,13 @@ async fn is_known(name: &str) {
     let has_key = ["claude", "codex", "gemini"].contains(&name);
     assert_eq!(installed.logged_in, Some(has_key), "{installed:?}");
     home.is_left().await;
+    // Without a key the program itself, or what a login leaves, tells.
+    let home = Home::new();
+    let program = Some(program(name).unwrap().to_str().unwrap().to_string());
+    let options = Options { program, ..home.options(LIMITS) };
+    let installed = Agent::new(Adapter::find(name).unwrap().0, options).probe().await.unwrap();
+    assert_eq!(installed.logged_in, Some(false), "{installed:?}");
+    home.is_left().await;
 }
 
 #[tokio::test]
