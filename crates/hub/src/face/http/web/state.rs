@@ -239,7 +239,7 @@ impl State {
                 member.status = Status::Pending;
             }
         };
-        self.planners.iter_mut().for_each(open);
+        self.planners.iter_mut().chain([&mut self.judge]).for_each(open);
         if self.phase.is_over() {
             self.phase = Phase::Starting;
         }
@@ -257,9 +257,9 @@ impl State {
 
     fn started(&mut self, turn: &Turn, now: String) -> Vec<Change> {
         self.change(turn.role.as_deref(), &turn.name, |member| {
-            let is_first = member.attempt == 0;
-            member.status = if is_first { Status::Running } else { Status::Retrying };
-            member.attempt += 1;
+            member.status = if turn.nth == 0 { Status::Running } else { Status::Retrying };
+            // A run that goes on asks for the interrupted one once more.
+            member.attempt = turn.nth + 1;
             member.turn = Some(turn.turn);
             member.chars = 0;
             member.last_activity = now;
@@ -354,7 +354,8 @@ impl State {
                 self.errors.push(shown(&failure.message));
             }
         }
-        let left = if self.phase == Phase::Cancelled { Status::Cancelled } else { Status::Failed };
+        // Whom a run that is complete did not wait for was not needed.
+        let left = if self.phase == Phase::Failed { Status::Failed } else { Status::Cancelled };
         let open = |status| {
             use Status::{NeedsFix, Pending, Retrying, Running};
             matches!(status, Pending | Running | Retrying | NeedsFix)

@@ -3,9 +3,10 @@
 
 use super::super::Limits;
 use super::super::tests::kit::{Face, Line, TOKEN};
-use super::watch::{self, Watchers};
+use super::watch::{self, WATCHERS_MAX, Watchers, follow};
 use crate::store::Store;
 use althing_assembly::Event;
+use althing_stdx::Kind;
 use futures_util::StreamExt;
 use serde_json::{Value, from_value, json};
 use std::pin::pin;
@@ -52,17 +53,36 @@ async fn raw(face: &Face, path: &str, headers: &[&str]) -> (u16, String, String)
     (answer.status, answer.head.to_ascii_lowercase(), answer.body)
 }
 
+/// The status alone, of an answer that may have no end.
+async fn status(face: &Face, path: &str, headers: &[&str]) -> u16 {
+    let mut line = face.connect().await;
+    let head = [&[format!("host: {}", face.address).as_str()], headers].concat().join("\r\n");
+    line.send(&format!("GET {path} HTTP/1.1\r\n{head}\r\n\r\n")).await;
+    let head = until(&mut line, "\r\n\r\n").await;
+    head.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
 #[tokio::test]
 async fn the_token_on_every_path_in_every_place() {
     let face = Face::start(Limits::default()).await;
-    let (query, bearer) = (format!("?token={TOKEN}"), format!("authorization: Bearer {TOKEN}"));
+    let bearer = format!("authorization: Bearer {TOKEN}");
     let (own, key) = (format!("x-ui-token: {TOKEN}"), format!("x-api-key: {TOKEN}"));
-    let paths = super::pages::ALL.iter().map(|page| page.path);
-    for path in paths.chain(["/ui/state"]) {
+    run(&face, "r1", 6).await;
+    let pages = super::pages::ALL.iter().map(|page| (page.path, 200));
+    let extensions = ["document", "log", "folder", "icon?extension=x&button=y", "events"];
+    let extensions = extensions.map(|path| format!("/ui/extensions/{path}"));
+    // Nothing of an extension is there; that is told to who has the token only.
+    let extensions = extensions.iter().map(|path| (path.as_str(), 404));
+    let others = [("/ui/state", 200), ("/ui/plan.md", 200), ("/ui/extensions/state", 200)];
+    for (path, want) in pages.chain(others).chain([("/ui/events", 200)]).chain(extensions) {
         for header in [&bearer, &own, &key] {
-            assert_eq!(raw(&face, path, &[header]).await.0, 200, "{path} {header}");
+            assert_eq!(status(&face, path, &[header]).await, want, "{path} {header}");
         }
-        assert_eq!(raw(&face, &format!("{path}{query}"), &[]).await.0, 200, "{path}");
+        let tokened = match path.contains('?') {
+            true => format!("{path}&token={TOKEN}"),
+            false => format!("{path}?token={TOKEN}"),
+        };
+        assert_eq!(status(&face, &tokened, &[]).await, want, "{path}");
         for headers in [&[][..], &["x-ui-token: wrong"], &["cookie: althing_ui=1"]] {
             let (status, head, body) = raw(&face, path, headers).await;
             assert_eq!(status, 401, "{path} {headers:?}");
@@ -73,7 +93,6 @@ async fn the_token_on_every_path_in_every_place() {
             assert_eq!(raw(&face, path, &[header, &bearer]).await.0, 403, "{path} {header}");
         }
     }
-    assert_eq!(raw(&face, "/ui/events", &[]).await.0, 401);
     assert_eq!(raw(&face, "/ui/none", &[&bearer]).await.0, 404);
 }
 
@@ -190,7 +209,7 @@ async fn a_watcher_who_was_cut_off_misses_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_long_silence_has_signs_of_life() {
     let (store, ping) = (Store::in_memory().unwrap(), b": ping\n\n".as_slice());
-    let stream = watch::follow(store.clone(), None, None, &Watchers::default()).await.unwrap();
+    let stream = follow(store.clone(), None, None, &Watchers::default()).await.unwrap();
     let mut stream = pin!(stream.map(|Ok(bytes)| bytes));
     assert_eq!(stream.next().await.unwrap(), "retry: 1000\n\n");
     // The log is looked at from time to time, so a sign comes a look later at most.
@@ -212,6 +231,49 @@ async fn a_long_silence_has_signs_of_life() {
     let began = Instant::now();
     assert_eq!(stream.next().await.unwrap(), ping);
     check(began);
+}
+
+#[tokio::test]
+async fn one_watcher_too_many_is_told_to_come_later() {
+    let face = Face::start(Limits::default()).await;
+    let watchers = Watchers::default();
+    let enter = async || follow(face.service.store.clone(), None, None, &watchers).await;
+    let mut watching = Vec::new();
+    for _ in 0..WATCHERS_MAX {
+        watching.push(enter().await.map_err(|fault| fault.message).unwrap());
+    }
+    let refused = enter().await.map(drop).unwrap_err();
+    assert_eq!(refused.kind, Kind::Busy);
+    assert_eq!(refused.message, "64 pages are watching already; close one");
+    drop(watching.pop());
+    assert!(enter().await.is_ok(), "whoever goes leaves a place");
+}
+
+#[tokio::test]
+async fn a_watcher_who_does_not_read_is_told_all_of_it_once() {
+    const EVENTS: u64 = 3000;
+    let face = Face::start(Limits::default()).await;
+    run(&face, "r1", 1).await;
+    let watchers = Watchers::default();
+    let following = follow(face.service.store.clone(), None, None, &watchers).await.unwrap();
+    let mut following = Box::pin(following);
+    let mut next = async || {
+        let next = timeout(FOR_EVER, following.next()).await.unwrap().unwrap().unwrap();
+        String::from_utf8(next.to_vec()).unwrap()
+    };
+    assert_eq!(next().await, "retry: 1000\n\n");
+    assert!(next().await.contains("id: r1:0\n"));
+    let warned = |seq: u64| {
+        let what = json!({ "type": "warned", "code": "note", "message": format!("number {seq}"),
+            "seq": seq, "run": "r1", "at_ms": seq });
+        from_value::<Event>(what).unwrap()
+    };
+    face.service.store.append((1..=EVENTS).map(warned).collect()).await.unwrap();
+    let text = next().await;
+    assert!(text.contains(&format!("id: r1:{EVENTS}\n")), "it has the last of them");
+    let all = messages(&text);
+    assert_eq!(all.len(), 1, "many changes of one part are one message");
+    assert_eq!(all[0].1["warnings"].as_array().unwrap().len() as u64, EVENTS);
 }
 
 #[tokio::test]

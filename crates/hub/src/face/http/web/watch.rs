@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
 /// Watchers at once; one more is told to come later.
-const WATCHERS_MAX: usize = 64;
+pub(super) const WATCHERS_MAX: usize = 64;
 /// How often the log is looked at. What comes in between is one message for each part.
 const LOOK: Duration = Duration::from_millis(100);
 /// Events read at once; the rest come with the next look, which follows without a pause.

@@ -18,6 +18,13 @@ fn turn(kind: &str, number: u32, name: &str, role: &str) -> Value {
         "name": name, "speech": "message", "role": role, "parallel": true })
 }
 
+/// The turn of an attempt after the first.
+fn again(number: u32, nth: u32, name: &str, role: &str) -> Value {
+    let mut turn = turn("turn_started", number, name, role);
+    turn["nth"] = json!(nth);
+    turn
+}
+
 fn said(number: u32, name: &str, role: &str, text: &str) -> Value {
     let mut ended = turn("turn_ended", number, name, role);
     let said = json!({ "text": text, "parts": { "is": "plain" }, "stop": "end", "cost_usd": 0.25,
@@ -131,7 +138,13 @@ fn a_planner_from_start_to_end() {
     let bad =
         [start(0), said(0, "Ada", PLANNER, "no"), checked("Ada", PLANNER, false, Some("stricter"))];
     check(&bad, "needs-fix", 1);
-    check(&[&bad[..], &[start(1)]].concat(), "retrying", 2);
+    let second = again(1, 1, "Ada", PLANNER);
+    check(&[&bad[..], &[second.clone()]].concat(), "retrying", 2);
+    let resumed = json!({ "type": "run_resumed", "kept": 0, "max_cost_usd": null });
+    check(&[start(0), resumed.clone()], "pending", 1);
+    check(&[start(0), resumed.clone(), start(1)], "running", 1);
+    let second_again = again(2, 1, "Ada", PLANNER);
+    check(&[&bad[..], &[second, resumed, second_again]].concat(), "retrying", 2);
     let lost =
         [start(0), failed(0, "Ada", PLANNER, "timed_out"), checked("Ada", PLANNER, false, None)];
     check(&lost, "failed", 1);
@@ -186,6 +199,23 @@ fn whoever_was_still_working_goes_with_the_run() {
     assert!(state.stopped() && !state.stopped(), "said once");
     assert_eq!(state.errors, ["the run stopped before its end: althing resume r1"]);
     let resumed = json!({ "type": "run_resumed", "kept": 0, "max_cost_usd": null });
-    state.take(&event(9, resumed));
+    state.take(&event(9, resumed.clone()));
     assert_eq!((state.errors.len(), state.planners[0].status), (0, Status::Pending));
+    let judge = turn("turn_started", 1, "Cyd", JUDGE);
+    let done = checked("Ada", PLANNER, true, None);
+    let first = [turn("turn_started", 0, "Ada", PLANNER), done, judge, end(json!("cancelled"))];
+    let statuses = |state: &State| {
+        let all = state.planners.iter().chain([&state.judge]);
+        all.map(|member| member.status).collect::<Vec<_>>()
+    };
+    use Status::{Cancelled, Complete, Pending};
+    let (state, _) = after(&first);
+    assert_eq!(statuses(&state), [Complete, Cancelled, Cancelled]);
+    let (state, _) = after(&[&first[..], &[resumed.clone()]].concat());
+    assert_eq!(statuses(&state), [Complete, Pending, Pending]);
+    // Bob was let go, and is not asked by the run that goes on.
+    let bob = [turn("turn_started", 5, "Bob", PLANNER), failed(5, "Bob", PLANNER, "cancelled")];
+    let judged = [checked("Cyd", JUDGE, true, None), end(json!("completed"))];
+    let (state, _) = after(&[&first[..2], &bob, &[resumed], &judged].concat());
+    assert_eq!(statuses(&state), [Complete, Cancelled, Complete]);
 }
