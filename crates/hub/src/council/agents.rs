@@ -325,7 +325,7 @@ mod tests {
     /// Which of `seats` judges the others; `fast` is an alias.
     #[track_caller]
     fn check_judge(seats: &[&str], want: &str) {
-        let env = [("OPENAI_API_KEY".to_string(), "sk-x".to_string())];
+        let env = [("OPENAI_API_KEY".to_string(), "sk-proj-abcdefghijklmnop-1234".to_string())];
         let world = World { env: env.into(), cwd: "/".into(), home: "/nowhere".into() };
         let mut book = Book::from(&Config::load(&world));
         let target =

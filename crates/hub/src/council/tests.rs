@@ -198,7 +198,7 @@ fn what_keeps_a_council_from_beginning_is_told_before() {
     // As many as there are, up to a limit.
     let constraints = |count: usize| json!({ "constraints": vec![1; count] });
     check(constraints(41), &["$.constraints["; 41]);
-    check(constraints(EXAMINED_MAX + 1), &["$.constraints["; EXAMINED_MAX]);
+    check(constraints(EXAMINED_MAX + 1), &["$.constraints"; EXAMINED_MAX]);
 }
 
 #[tokio::test]
