@@ -14,6 +14,9 @@ await withBrowser(async (browser) => {
   check(!page.url().includes("token"), "the token stays in the address");
   await page.waitForFunction(() => document.getElementById("connection").textContent === "live");
   await at(page, "planning");
+  // Who works says so, with the attempt and when something last came from it.
+  await page.waitForFunction(() => [...document.querySelectorAll("#planners .card")].some((card) =>
+    ["running", "attempt 1 of 3", "last word"].every((part) => card.textContent.includes(part))));
   console.log("planning");
 
   // The service goes away while the run goes on; when it is back the page comes back by itself.
@@ -25,10 +28,17 @@ await withBrowser(async (browser) => {
   // What came by events is what the state says.
   const state = await page.evaluate(async () => (await fetch("/ui/state")).json());
   check(await text(page, "#plan") === state.final_plan, "the plan is not the state's");
-  for (const planner of state.planners) {
-    const card = await text(page, `.card[aria-label=${JSON.stringify(planner.id)}]`);
-    check(card.includes(planner.status) && card.includes(planner.summary), `the card of ${planner.id}: ${card}`);
+  for (const member of [...state.planners, state.judge]) {
+    const card = await text(page, `.card[aria-label=${JSON.stringify(member.id)}]`);
+    const parts = [member.status, member.summary, `attempt ${member.attempt} of 3`, ...member.errors];
+    for (const part of parts) check(card.includes(part), `no ${part} in the card of ${member.id}: ${card}`);
   }
+  check(state.judge.status === "complete" && state.judge.summary !== "", JSON.stringify(state.judge));
+  const failed = state.planners.filter((planner) => planner.status === "failed");
+  check(failed.length === 1 && failed[0].errors.length === 1, JSON.stringify(failed));
+  const warnings = await page.$$eval("#warnings li", (all) => all.map((one) => one.textContent));
+  check(warnings.length === state.warnings.length && warnings[0].startsWith("planner_failed: "),
+    `the warnings: ${warnings}`);
   check((await page.$$("#scores tr")).length === state.scores.length, "not every score is shown");
 
   // Text that looks like markup is text.
@@ -48,8 +58,13 @@ await withBrowser(async (browser) => {
   await page.evaluate(() => document.activeElement?.blur());
   for (let press = 0; press < 7; press++) {
     await page.keyboard.press("Tab");
-    reached.push(await page.evaluate(() => document.activeElement.id || document.activeElement.className
-      || document.activeElement.textContent));
+    const { name, outline } = await page.evaluate(() => {
+      const { id, className, textContent } = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      return { name: id || className || textContent, outline: `${outlineStyle} ${outlineWidth}` };
+    });
+    reached.push(name);
+    check(press > 4 || !/^none| 0px$/.test(outline), `the focus on ${name} is not seen: ${outline}`);
   }
   for (const wanted of ["skip", "brand", "copy", "download", "plan"]) {
     check(reached.includes(wanted), `${wanted} is not reached by Tab: ${reached}`);

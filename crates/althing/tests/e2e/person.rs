@@ -42,11 +42,12 @@ fn doctor_says_what_was_found_and_what_to_do() {
     let upstream = upstream();
     let home = Home::with(&upstream);
     let claude = home.path().join("claude");
-    std::fs::write(&claude, "#!/bin/sh\necho this must never run > ran\n").unwrap();
+    std::fs::write(&claude, "#!/bin/sh\necho \"$@\" >> \"$HOME/ran\"\n").unwrap();
     std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
     let done = home.run(&["doctor"]);
     done.ends(0).says("OpenAI").says("2 models").says("claude");
-    assert!(!home.path().join("ran").exists(), "an agent was executed");
+    let ran = std::fs::read_to_string(home.path().join("ran")).unwrap();
+    assert_eq!(ran, "--version\nauth status\n", "it is asked for nothing else");
     assert!(!done.out.contains("sk-test-0123456789abcdef"));
 }
 

@@ -260,6 +260,19 @@ fn a_task_is_checked_and_every_error_has_its_place() {
     }
     done.says("$.agents.planners:");
     home.run(&["plan", "task.json"]).ends(2).warns("$.constraints[1]");
+    let bad = json!({
+        "task": "x", "constraints": vec![1; 60], "preferences": { "language": "zh_CN" },
+        "repo_context": { "paths": ["../../x"] }, "agents": { "planners": [{ "kind": "custom" }] }
+    });
+    std::fs::write(&file, bad.to_string()).unwrap();
+    let done = home.run(&["plan", "--check", "task.json"]);
+    done.ends(2).warns("the task has 63 errors").says("$.constraints[59]:");
+    done.says("$.preferences.language: must be").says("$.repo_context.paths[0]: '../../x'");
+    done.says("$.agents.planners[0].command: a custom agent needs one");
+    let gone = json!({ "task": "x", "repo_context": { "root": "gone" } });
+    std::fs::write(&file, gone.to_string()).unwrap();
+    home.run(&["plan", "--check", "task.json"]).ends(2).says("$.repo_context.root: gone");
+    home.run(&["plan", "--check", "task.json", "--repo", "."]).ends(0);
     std::fs::write(&file, "{ no json").unwrap();
     home.run(&["plan", "--check", "task.json"]).ends(2).warns("no JSON");
     std::fs::write(&file, json!({ "task": "x" }).to_string()).unwrap();
@@ -375,6 +388,12 @@ fn the_judge_is_one_who_wrote_no_plan_where_there_is_one() {
     let done = plan(&home, &["--planners", "openai:fake-large"]);
     done.ends(0).warns("Judge: Fake Small.");
     assert_eq!((upstream.count("fake-large"), upstream.count("fake-small")), (1, 1));
+    plan(&home, &["--planners", "openai:fake-large@high"]).ends(0).warns("Judge: Fake Small.");
+    let home =
+        home.set("ALTHING_MODELS", "openai:fake-large,openai:fake-small,openai:fake-large@low");
+    plan(&home, &[]).ends(0).warns("Judge: Fake Small.");
+    let effort = ["--planners", "openai:ada@high", "--judge", "openai:ada"];
+    plan(&home, &effort).ends(0).warns("judge_wrote_a_plan");
     let upstream = Upstream::start(Options::default().text(says).models(["only"]));
     let home = Home::with(&upstream);
     plan(&home, &[]).ends(0).warns("judge_wrote_a_plan").warns("takes all");

@@ -17,7 +17,8 @@ const PATIENT: u64 = 30;
 const SHORT: u64 = 2;
 /// Attempts of a planner.
 const ATTEMPTS: u64 = 3;
-/// A run that takes longer hangs.
+/// A run that takes so many times the limit of an attempt hangs, and none takes longer than this.
+const HANG_TIMES: u64 = 20;
 const HANG: Duration = Duration::from_secs(120);
 /// Bytes of a flood, and of one in full.
 const FLOOD: usize = 3 << 20;
@@ -72,10 +73,11 @@ fn write(home: &Home, spec: &Value) {
 #[track_caller]
 fn run(home: &Home, spec: &Value, seconds: u64) -> Done {
     write(home, spec);
+    let hang = HANG.min(Duration::from_secs(HANG_TIMES * seconds));
     let (began, seconds) = (Instant::now(), seconds.to_string());
     let args = ["plan", "task.json", "--seed", "7", "--judge", JUDGE, "--timeout", &seconds];
     let done = home.run(&args);
-    assert!(began.elapsed() < HANG, "{done:#?}");
+    assert!(began.elapsed() < hang, "{done:#?}");
     home.is_left();
     assert_eq!(noted(home), 0, "nothing is noted as living");
     done
@@ -165,6 +167,13 @@ fn who_hangs_costs_its_time_only() {
 }
 
 #[test]
+fn who_only_tries_again_is_told_for_that() {
+    let offline = json!({ "output_format": "codex" });
+    let words = "only tried again for 1s; connection refused";
+    check_with("codex-offline", offline, SHORT, Some(words));
+}
+
+#[test]
 fn who_hangs_with_children_takes_them_along() {
     check_with("children", json!({}), SHORT, Some("no answer within 2 s"));
 }
@@ -189,6 +198,21 @@ fn each_agents_own_words_are_understood() {
     }
     let claude = json!({ "kind": "claude", "command": "./claude-logged-out" });
     check_with("claude-logged-out", claude, PATIENT, Some("Not logged in"));
+}
+
+#[test]
+fn a_judge_may_say_something_before_its_verdict() {
+    let upstream = council();
+    let home = home(&upstream);
+    let mut judge = fake(&home, "judy", "codex-judge judy");
+    judge["output_format"] = json!("codex");
+    write(&home, &spec(&[fake(&home, "good", "good")], Some(judge)));
+    home.run(&["plan", "task.json", "--seed", "7"]).ends(0);
+    let plan = final_plan(&home);
+    assert_eq!(plan["metadata"]["validation"]["judge_valid"], true, "{plan}");
+    assert_eq!(plan["metadata"]["warnings"], json!([]));
+    assert_eq!(starts(&home, "judy"), 1);
+    home.is_left();
 }
 
 #[test]

@@ -4,8 +4,9 @@
 use super::{JUDGE, PLANNERS, final_plan, go_on, says};
 use crate::harness::{Home, is_soak, really_wait};
 use althing_assembly::Event;
-use althing_assembly::event::What;
+use althing_assembly::event::{Outcome, What};
 use althing_testkit::{Options, Upstream};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -71,25 +72,35 @@ fn kill(home: &Home, upstream: &Upstream, random: &mut fastrand::Rng) -> bool {
     ended.success()
 }
 
-/// The log has no gap, no stored answer was asked for again, and nobody was called more often than
-/// the log knows.
+/// The log has no gap, no stored answer was asked for again, nobody who had finished was asked for
+/// another, and nobody was called more often than the log knows.
 pub(super) fn check(events: &[Event], calls: impl Fn(&str) -> usize) {
     assert!(events.iter().enumerate().all(|(at, event)| event.seq == at as u64), "no gap");
     let mut ended: BTreeSet<(u32, usize, u32)> = BTreeSet::new();
+    let mut finished: BTreeSet<usize> = BTreeSet::new();
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
     for event in events {
         match &event.what {
             What::TurnStarted(turn) => {
                 let place = (turn.phase, turn.seat, turn.nth);
                 assert!(!ended.contains(&place), "{place:?} was stored and is asked again");
+                assert!(!finished.contains(&turn.seat), "{place:?} had finished before");
                 *asked.entry(turn.model.replace("openai:", "")).or_default() += 1;
             }
-            What::TurnEnded { by, .. } => {
+            What::TurnEnded { by, outcome } => {
                 assert!(ended.insert((by.phase, by.seat, by.nth)), "{by:?} ended twice");
+                // All that is no plan and no verdict here is no JSON either.
+                if let Outcome::Said(said) = outcome
+                    && serde_json::from_str::<Value>(&said.text).is_ok()
+                {
+                    finished.insert(by.seat);
+                }
             }
             _ => {}
         }
     }
+    let seats = PLANNERS.split(',').count() + 1;
+    assert_eq!(finished.len(), seats, "every planner and the judge");
     for (model, asked) in asked {
         assert!(calls(&model) <= asked, "{model}: more calls than turns");
     }

@@ -63,12 +63,14 @@ fn the_page_from_start_to_plan_in_a_real_browser() {
     let upstream = council(&gate);
     let home = Home::with(&upstream);
     let served = Served::start(&home);
+    // One of them has no key.
+    let planners = format!("{PLANNERS},openai:err-401");
     let mut plan = home.spawn(&[
         "plan",
         "--task",
         "Move the <b>shop</b>",
         "--planners",
-        PLANNERS,
+        &planners,
         "--judge",
         JUDGE,
         "--seed",

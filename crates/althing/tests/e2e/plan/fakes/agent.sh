@@ -5,8 +5,9 @@ name=${2:-$1}
 echo "$name" >> "$HOME/starts"
 
 plan() { sed "s/NAME/$name/" "$HOME/plan.json"; }
-# The plan as the inside of a JSON string.
-inside() { plan | sed 's/\\/\\\\/g; s/"/\\"/g' | tr -d '\n'; }
+# A text, and the plan, as the inside of a JSON string.
+escaped() { sed 's/\\/\\\\/g; s/"/\\"/g' | tr -d '\n'; }
+inside() { plan | escaped; }
 # Lines of events, and braces that close nothing.
 flood() { yes '{"log": [1, {"x": 2}]} {[ {"' | head -c "$1"; echo; }
 
@@ -71,6 +72,13 @@ codex)
     echo '{"type":"item.completed","item":{"type":"agent_message","text":"I will plan {it}."}}'
     printf '{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}\n' "$(inside)"
     echo '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}' ;;
+codex-judge)
+    echo '{"type":"item.completed","item":{"type":"agent_message","text":"I will compare {them}."}}'
+    printf '{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}\n' "$(judge | escaped)"
+    echo '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}' ;;
+codex-offline)
+    while true
+    do echo '{"type":"error","message":"Reconnecting... 1/5 (connection refused)"}'; sleep 0.1; done ;;
 gemini)
     echo 'Loaded {"cached": "credentials"} {' >&2
     printf '{"response": "%s", "stats": {}}\n' "$(inside)" ;;
