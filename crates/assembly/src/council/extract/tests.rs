@@ -82,8 +82,8 @@ fn templates_echoes_and_empty_sections_are_no_plans() {
 
 #[test]
 fn floods_are_read_in_a_bounded_number_of_steps() {
-    /// To read on from every opening of such a flood to its end would take days.
-    const BYTES: usize = 1_000_000;
+    /// To read on from every opening of such a flood to its end would take hours.
+    const BYTES: usize = 300_000;
     let plan = kit::plan("x");
     for flood in ["{", "[", "{\"a\":", "[1,", "{\"a\":\"{", "[{} ", "{\"", "`"] {
         let flood = flood.repeat(BYTES / flood.len());
