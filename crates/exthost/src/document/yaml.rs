@@ -1,5 +1,5 @@
-//! YAML by its events. Anchors, aliases, tags and several documents in one text are not for
-//! extensions: such a text is read and written as it is, but has no views and takes no patches.
+//! YAML by its events. Anchors, aliases, tags, keys that are no scalars and several documents in one
+//! text are not for extensions: such a text has no views and takes no patches.
 
 mod parse;
 mod write;

@@ -90,6 +90,19 @@ fn yaml_keeps_what_is_not_named() {
     check(&create("/name"), "", "");
 }
 
+/// As a text a key would escape those within it, and each level would be twice as long.
+#[test]
+fn yaml_has_scalars_for_keys() {
+    let nested = |levels: usize| format!("{}a: 1{}", "{".repeat(levels), "}: 1".repeat(levels));
+    for text in [nested(2), nested(100), "? [a]\n: 1\n".into(), "[a]: 1\n".into()] {
+        let mut document = Document::new(Form::Json, "{}");
+        let refused = document.set(&text, Format::Yaml).unwrap_err();
+        assert_eq!(refused.code, code::INVALID_MESSAGE, "{text}");
+        assert!(refused.message.contains("keys that are no plain text"), "{}", refused.message);
+        check_fails(Form::Yaml, &text, &with("/a", json!(1)), code::INVALID_MESSAGE);
+    }
+}
+
 const TOML: &str = "# top\nname = \"old\" # why\nlist = [ 1, 2 ]\n\n[map] # m\na = 7.50\n\
     b = { x = 1 }\n\n[[many]]\nk = 1\n";
 

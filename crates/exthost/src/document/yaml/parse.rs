@@ -19,7 +19,14 @@ enum What {
     /// Whether it stands without quotes.
     Scalar(String, bool),
     List(Vec<Tree>),
-    Map(Vec<(Tree, Tree)>),
+    Map(Vec<(Key, Tree)>),
+}
+
+/// Always a scalar: a map or list would have to become a text, which escapes itself anew at each
+/// level and grows without bound.
+struct Key {
+    span: Range<usize>,
+    text: String,
 }
 
 pub(super) fn parse(text: &str) -> Result<Tree, String> {
@@ -98,12 +105,19 @@ impl<'a> Reader<'a> {
     fn map(&mut self, start: Range<usize>, depth: usize) -> Result<Tree, String> {
         let mut map = vec![];
         while !matches!(self.peek()?, Event::MappingEnd) {
-            map.push((self.node(depth + 1)?, self.node(depth + 1)?));
+            map.push((self.key()?, self.node(depth + 1)?));
         }
         let last = map
             .last()
-            .map_or(start.end, |(key, value): &(Tree, Tree)| value.span.end.max(key.span.end));
+            .map_or(start.end, |(key, value): &(Key, Tree)| value.span.end.max(key.span.end));
         self.closed(start, last, What::Map(map))
+    }
+
+    fn key(&mut self) -> Result<Key, String> {
+        match self.next()? {
+            (Event::Scalar(text, _, 0, None), span) => Ok(Key { span, text: text.into_owned() }),
+            _ => Err("keys that are no plain text are not supported".into()),
+        }
     }
 
     /// A block ends where its last part does, not where the next thing begins.
@@ -147,7 +161,7 @@ impl Tree {
             What::List(list) => Parts::List(list.iter().map(Tree::node).collect()),
             What::Map(map) => {
                 let member =
-                    |(key, value): &(Tree, Tree)| (key.span.clone(), key.text(), value.node());
+                    |(key, value): &(Key, Tree)| (key.span.clone(), key.text.clone(), value.node());
                 Parts::Map(map.iter().map(member).collect())
             }
         };
@@ -160,17 +174,9 @@ impl Tree {
             What::Scalar(text, true) => scalar(text, scalars),
             What::List(list) => list.iter().map(|tree| tree.value(scalars)).collect(),
             What::Map(map) => {
-                let member = |(key, value): &(Tree, Tree)| (key.text(), value.value(scalars));
+                let member = |(key, value): &(Key, Tree)| (key.text.clone(), value.value(scalars));
                 Value::Object(map.iter().map(member).collect())
             }
-        }
-    }
-
-    /// What it says as a key.
-    fn text(&self) -> String {
-        match &self.what {
-            What::Scalar(text, _) => text.clone(),
-            What::List(_) | What::Map(_) => self.value(Scalars::Typed).to_string(),
         }
     }
 }
