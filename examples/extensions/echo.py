@@ -16,8 +16,8 @@ def command(params):
     hermes.request("ui/showMessage", title="Echo", message=f"{count}: {first}", kind="info")
 
 
-SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
-ICON = SVG + '<circle cx="8" cy="8" r="6"/></svg>'
+# As Hermes has them: without a namespace.
+ICON = '<svg viewBox="0 0 16 16"><circle cx="8" cy="8" r="6"/></svg>'
 
 hermes.run(
     "Echo",

@@ -24,7 +24,6 @@ const ELEMENTS: &[&str] = &[
 ];
 
 const ATTRIBUTES: &[&str] = &[
-    "xmlns",
     "viewBox",
     "width",
     "height",
@@ -135,6 +134,10 @@ impl<'a> Reader<'a> {
         let around = self.open.last().is_none_or(|(_, is_kept)| *is_kept);
         let is_kept = around && ELEMENTS.contains(&name);
         let mut tag = format!("<{name}");
+        if is_root {
+            // Icons that were written to stand in a page leave it out; alone it makes the picture.
+            tag.push_str(&format!(" xmlns=\"{NAMESPACE}\""));
+        }
         loop {
             self.rest = self.rest.trim_start();
             if let Some(rest) = self.rest.strip_prefix("/>") {
@@ -162,7 +165,7 @@ impl<'a> Reader<'a> {
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let (value, rest) = rest[1..].split_once(quote)?;
         self.rest = rest;
-        if ATTRIBUTES.contains(&name) && is_harmless(name, value) {
+        if ATTRIBUTES.contains(&name) && is_harmless(value) {
             tag.push_str(&format!(" {name}=\"{value}\""));
         }
         Some(())
@@ -170,10 +173,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Numbers, colours and words; of addresses only those within the picture.
-fn is_harmless(name: &str, value: &str) -> bool {
-    if name == "xmlns" {
-        return value == NAMESPACE;
-    }
+fn is_harmless(value: &str) -> bool {
     let fits =
         |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || ".,#%()-+_".contains(c);
     let elsewhere = value.split("url(").skip(1).any(|rest| !rest.starts_with('#'));
@@ -222,10 +222,19 @@ mod tests {
         ] {
             check(&circle.replace("<circle", &format!("<circle {bad}")), Some(&circle));
         }
-        check(
-            "<svg fill='url(#a)' width=\"16\"><g/></svg>",
-            Some("<svg fill=\"url(#a)\" width=\"16\"><g/></svg>"),
-        );
+        let inner = "fill=\"url(#a)\" width=\"16\"><svg/></svg>";
+        let whole = format!("<svg xmlns=\"{NAMESPACE}\" {inner}");
+        check(&whole.replace('"', "'").replace("<svg/>", "<svg xmlns='x'/>"), Some(&whole));
+    }
+
+    /// Without its namespace it is no picture, and within a page nobody needs to write it.
+    #[test]
+    fn the_picture_has_its_namespace_whatever_it_says() {
+        let want = format!("{HEAD}<g/></svg>");
+        let rest = "viewBox='0 0 16 16'><g/></svg>";
+        for said in ["", "xmlns='x' ", "xmlns:xlink='y' "] {
+            check(&format!("<svg {said}{rest}"), Some(&want));
+        }
     }
 
     #[test]
