@@ -5,6 +5,7 @@ The tests run each of them beside a good one.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,12 @@ def daemon():
     hermes.log(f"[INFO] a daemon: {lasting.pid}")
 
 
+def patch(*patches):
+    """What is still served after all that went wrong."""
+    hermes.request("editor/patchMessage", patches=list(patches))
+    hermes.log(f"[INFO] {KIND}: patched")
+
+
 def forever():
     while True:
         time.sleep(600)
@@ -56,7 +63,7 @@ def noise(params):
     print("a stray print")
     print("\nContent-Length\n\n")
     raw(b"no line end, then a message ")
-    hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "noise"}])
+    patch({"path": "PID.1", "value": "noise"})
     raw(b"\n\n{}\n")
 
 
@@ -76,7 +83,7 @@ def broken(params):
         answers.append(hermes.receive())
     for answer in answers:
         hermes.log(f"[INFO] {answer['id']}: {answer['error']['code']}")
-    hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "broken"}])
+    patch({"path": "PID.1", "value": "broken"})
 
 
 def huge(params):
@@ -87,6 +94,13 @@ def huge(params):
         raw(b"x" * 10_000)
     hermes.log(f"[INFO] huge: {hermes.receive()['error']['code']}")
     forever()
+
+
+def long_work(params):
+    """A long message, and as many patches of it as one request may have."""
+    message = "MSH|^~\\&|A|B\rPID|1||123\rNTE|||" + "x" * 4_000_000 + "\r"
+    hermes.request("editor/setMessage", format="hl7", message=message)
+    patch(*[{"path": "ZZZ.1", "value": "nowhere"}] * 1_000)
 
 
 def never_again(params):
@@ -103,7 +117,7 @@ def stderr(params):
     time.sleep(1.1)
     sys.stderr.buffer.write(b"not UTF-8: \xff\xfe\n" + b"x" * 100_000 + b"\n")
     hermes.log("the flood is over")
-    hermes.request("editor/patchMessage", patches=[{"path": "PID.1", "value": "stderr"}])
+    patch({"path": "PID.1", "value": "stderr"})
 
 
 def crash(params):
@@ -135,6 +149,7 @@ COMMANDS = {
     "noise": noise,
     "broken": broken,
     "huge": huge,
+    "long-work": long_work,
     "never-again": never_again,
     "stderr": stderr,
     "crash": crash,
@@ -146,6 +161,7 @@ COMMANDS = {
     "spins-at-the-end": lambda params: None,
     "never-ends": lambda params: None,
     "asks-while-ending": lambda params: None,
+    "tells-of-its-end": lambda params: None,
 }
 
 if KIND == "crash-in-initialize":
@@ -170,6 +186,11 @@ elif KIND == "nameless":
     child()
     forever()
 
+if KIND == "tells-of-its-end":
+    # One that is told so with us: whoever is in our group.
+    told = "trap 'echo [INFO] its child is told to end >&2' TERM; while :; do sleep 600 & wait; done"
+    subprocess.Popen(["sh", "-c", told])
+
 hermes.on("command/execute")(COMMANDS[KIND])
 
 
@@ -184,10 +205,15 @@ def shutdown(params):
         hermes.log("[INFO] spinning")
         hermes.receive()
     if KIND == "never-ends":
-        import signal
-
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child()
+        forever()
+    if KIND == "tells-of-its-end":
+        # It does not answer, and does nothing of what it is told.
+        signal.signal(signal.SIGTERM, lambda *_: hermes.log("[INFO] told to end"))
+        while sys.stdin.read(1):
+            pass
+        hermes.log("[INFO] its input is closed")
         forever()
     if KIND == "asks-while-ending":
         try:

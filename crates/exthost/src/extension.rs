@@ -7,6 +7,7 @@ use crate::log::{Log, LogLine};
 use crate::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -70,6 +71,9 @@ pub(crate) struct Extension {
     pub(crate) control: mpsc::Sender<Input>,
     /// The gate may have opened.
     pub(crate) poke: Notify,
+    /// Its requests that read or change the message have it one after the other, as they came: what
+    /// takes long is done elsewhere, and a flood of it would need a thread and a copy for each.
+    pub(crate) at_message: tokio::sync::Mutex<()>,
     status: Mutex<Status>,
 }
 
@@ -94,7 +98,8 @@ impl Extension {
             log: Log::new(Instant::now()),
             feed: None,
         };
-        Extension { id, entry, control, poke: Notify::new(), status: Mutex::new(status) }
+        let (poke, at_message) = (Notify::new(), tokio::sync::Mutex::new(()));
+        Extension { id, entry, control, poke, at_message, status: Mutex::new(status) }
     }
 
     pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
@@ -113,14 +118,26 @@ impl Extension {
         feed.is_some_and(|feed| feed.try_send(Notice::Tell(method, params)).is_ok())
     }
 
-    pub(crate) fn entered(&self, phase: &Phase) {
+    /// What it is in its present life; nothing before it has said so, and when it is to end.
+    pub(crate) fn running(&self) -> Option<Arc<Manifest>> {
+        let status = self.status();
+        status.manifest.clone().filter(|_| status.state == State::Running)
+    }
+
+    /// Gives back the commands that it will not be sent any more.
+    pub(crate) fn entered(&self, phase: &Phase) -> VecDeque<String> {
         let mut status = self.status();
         status.state = phase.into();
         status.is_refused = matches!(phase, Phase::Stopping { then: Then::Fail(_), .. });
+        if status.state == State::Running {
+            return VecDeque::new();
+        }
+        let dropped = status.gate.drop_waiting();
         if status.state.is_over() || status.state == State::Restarting {
             status.feed = None;
             status.gate = Gate::default();
         }
+        dropped
     }
 
     /// All that is to be shown of it.
@@ -137,6 +154,17 @@ impl Extension {
 
     pub(crate) fn log(&self) -> Vec<LogLine> {
         self.status().log.lines()
+    }
+}
+
+impl Status {
+    /// Puts a command in line; whether there was room, and nothing if it is not running or does not
+    /// have it.
+    pub(crate) fn offer(&mut self, command: &str) -> Option<bool> {
+        let manifest = self.manifest.as_ref().filter(|_| self.state == State::Running)?;
+        let buttons = manifest.toolbar_buttons.iter().map(|button| &button.command);
+        let has = manifest.commands.iter().chain(buttons).any(|it| it == command);
+        has.then(|| self.gate.push(command.to_string()))
     }
 }
 

@@ -49,6 +49,11 @@ impl Gate {
         has_room
     }
 
+    /// Those that wait, which will not have their turn any more.
+    pub(crate) fn drop_waiting(&mut self) -> VecDeque<String> {
+        std::mem::take(&mut self.waiting)
+    }
+
     /// When `next` may have something.
     pub(crate) fn wake(&self) -> Option<Instant> {
         self.closed_until.filter(|_| self.open == 0 && !self.waiting.is_empty())

@@ -4,14 +4,15 @@ use crate::code;
 use crate::config::{self, Entry};
 use crate::debounce::Debounce;
 use crate::desk::Desk;
-use crate::document::{Document, Patch, PatchReport};
+use crate::document::Document;
+use crate::editor::{Editor, with_file};
 use crate::extension::{Extension, ExtensionInfo, State};
 use crate::lifecycle::{Input, Reason};
 use crate::log::LogLine;
 use crate::models::Models;
 use crate::record::Recorder;
 use crate::schema::Schema;
-use crate::shared::{Editor, Event, LogSink, Shared, with_file};
+use crate::shared::{Event, LogSink, Shared};
 use crate::supervisor::{supervise, sweep};
 use crate::windows::{Closed, Window, Windows};
 use althing_jsonrpc::{Error, framing::CONTENT_LENGTH_BYTES_MAX};
@@ -143,19 +144,15 @@ impl Host {
     /// Runs a command: that of the first running extension that has it. It may have to wait until
     /// that extension has its answers.
     pub fn command(&self, command: &str) -> Result<(), Error> {
-        let has = |extension: &&Arc<Extension>| {
-            let status = extension.status();
-            let is_running = status.state == State::Running;
-            status.manifest.as_ref().is_some_and(|manifest| {
-                let buttons = manifest.toolbar_buttons.iter().map(|button| &button.command);
-                is_running && manifest.commands.iter().chain(buttons).any(|it| it == command)
-            })
-        };
-        let extension = self.shared.extensions.iter().find(has).ok_or_else(|| {
+        let mut offered = self.shared.extensions.iter().filter_map(|extension| {
+            let has_room = extension.status().offer(command)?;
+            Some((extension, has_room))
+        });
+        let (extension, has_room) = offered.next().ok_or_else(|| {
             let what = format!("no running extension has the command {command:?}");
             Error::new(code::COMMAND_NOT_FOUND, what)
         })?;
-        if !extension.status().gate.push(command.to_string()) {
+        if !has_room {
             let what = format!("too many commands wait for {}", extension.name());
             return Err(Error::new(code::GENERAL, what));
         }
@@ -176,18 +173,9 @@ impl Host {
 
     /// The person typed: this is the text now, whatever it is.
     pub fn edit(&self, text: &str) {
-        let outcome: Result<(), Error> = self.shared.edit(|document| {
-            let file = document.file().cloned();
-            *document = Document::new(document.form(), text);
-            file.into_iter().for_each(|file| document.set_file(file));
-            Ok(())
-        });
-        debug_assert!(outcome.is_ok(), "any text is a document");
-    }
-
-    /// The person changed a field.
-    pub fn patch(&self, patches: &[Patch]) -> Result<PatchReport, Error> {
-        self.shared.edit(|document| document.patch(patches))
+        let mut editor = self.shared.editor();
+        let changed = Document::new(editor.document.form(), text);
+        self.shared.put(&mut editor, changed);
     }
 
     /// Another message is in the editor.
@@ -218,8 +206,7 @@ impl Host {
         params: &Value,
     ) {
         for extension in &self.shared.extensions {
-            let manifest = extension.status().manifest.clone();
-            if manifest.is_some_and(|manifest| wants(&manifest.events)) {
+            if extension.running().is_some_and(|manifest| wants(&manifest.events)) {
                 self.shared.notify(extension, method, params.clone());
             }
         }
@@ -318,7 +305,7 @@ async fn tell_changes(shared: Arc<Shared>) {
             () = due => {
                 let is_due = shared.editor().debounce.take(Instant::now());
                 if is_due {
-                    shared.tell_changed();
+                    shared.tell_changed().await;
                 }
             }
         }

@@ -12,6 +12,7 @@ mod config;
 mod debounce;
 pub mod desk;
 pub mod document;
+mod editor;
 mod extension;
 mod gate;
 mod grant;

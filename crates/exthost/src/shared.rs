@@ -1,17 +1,14 @@
 //! What all parts of the host share: the message, the person, the windows, the events.
 
-use crate::debounce::Debounce;
 use crate::desk::Desk;
-use crate::document::Document;
+use crate::editor::Editor;
 use crate::extension::Extension;
-use crate::grant::Grant;
 use crate::log::{Level, LogLine, Source};
 use crate::models::Models;
 use crate::record::Recorder;
 use crate::windows::{Closed, Windows};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, broadcast, watch};
@@ -45,12 +42,6 @@ pub enum Event {
 /// Takes every line of every log, with the extension's id; for a file. It must not take long.
 pub type LogSink = Arc<dyn Fn(&str, &LogLine) + Send + Sync>;
 
-pub(crate) struct Editor {
-    pub(crate) document: Document,
-    pub(crate) revision: u64,
-    pub(crate) debounce: Debounce,
-}
-
 pub(crate) struct Shared {
     pub(crate) desk: Arc<dyn Desk>,
     pub(crate) models: Option<Arc<dyn Models>>,
@@ -72,10 +63,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn editor(&self) -> MutexGuard<'_, Editor> {
-        self.editor.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn windows(&self) -> MutexGuard<'_, Windows> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,51 +89,6 @@ impl Shared {
                 sink(&extension.id, &line);
             }
             self.tell(Event::Logged { extension: extension.id.clone(), line });
-        }
-    }
-
-    /// Changes the message, by whomever; what fails changes nothing.
-    pub(crate) fn edit<T, E>(
-        &self,
-        change: impl FnOnce(&mut Document) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut editor = self.editor();
-        let before = editor.document.text().to_string();
-        let outcome = change(&mut editor.document)?;
-        if editor.document.text() == before {
-            return Ok(outcome);
-        }
-        editor.revision += 1;
-        editor.debounce.changed(Instant::now());
-        let revision = editor.revision;
-        drop(editor);
-        self.edited.notify_one();
-        self.tell(Event::DocumentChanged { revision });
-        Ok(outcome)
-    }
-
-    /// Tells who wants to know that the message changed. A view is made once for all.
-    pub(crate) fn tell_changed(&self) {
-        let document = self.editor().document.clone();
-        let mut views = HashMap::new();
-        for extension in &self.extensions {
-            let manifest = extension.status().manifest.clone();
-            let Some(changed) = manifest.and_then(|manifest| manifest.events.changed) else {
-                continue;
-            };
-            let mut params = with_file(json!({ "hasFile": document.file().is_some() }), &document);
-            let may_read = extension.entry.grants.contains(&Grant::Read);
-            if let Some(format) = changed.content.filter(|_| may_read) {
-                let view =
-                    views.entry(format as u8).or_insert_with(|| match document.view(format) {
-                        Ok(text) => json!({ "message": text, "format": format }),
-                        // The text as it is, and called so.
-                        Err(_) => json!({ "message": document.text(), "format": "hl7" }),
-                    });
-                params["message"] = view["message"].clone();
-                params["format"] = view["format"].clone();
-            }
-            self.notify(extension, "message/changed", params);
         }
     }
 
@@ -181,12 +123,4 @@ impl Shared {
             self.window_closed(&id, Closed::Shutdown);
         }
     }
-}
-
-/// The parameters with the file of the document, if it has one.
-pub(crate) fn with_file(mut params: Value, document: &Document) -> Value {
-    if let Some(file) = document.file() {
-        params["filePath"] = file.to_string_lossy().into();
-    }
-    params
 }

@@ -113,7 +113,10 @@ impl Supervisor {
             Phase::Stopped => self.log(Level::Info, "stopped"),
             _ => {}
         }
-        self.extension.entered(phase);
+        for command in self.extension.entered(phase) {
+            let what = format!("the command {command:?} is dropped: the extension ended before it");
+            self.log(Level::Warning, &what);
+        }
         if self.extension.status().feed.is_none() {
             self.shared.close_windows(&self.extension);
         }

@@ -21,6 +21,15 @@ pub struct Patch {
 }
 
 impl Patch {
+    /// How long its value is. A tree counts as long, however long it is.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.value {
+            Some(Value::String(text)) => text.len(),
+            Some(Value::Array(_) | Value::Object(_)) => usize::MAX,
+            _ => 0,
+        }
+    }
+
     /// The value of a document that has only text.
     pub(super) fn text(&self) -> Result<&str, Error> {
         match &self.value {

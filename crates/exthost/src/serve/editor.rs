@@ -2,8 +2,8 @@
 
 use super::Session;
 use crate::code;
-use crate::document::{Form, Format, Patch};
-use crate::shared::with_file;
+use crate::document::{Document, Form, Format, Patch};
+use crate::editor::{Work, with_file};
 use althing_jsonrpc::{Error, Value};
 use serde::Deserialize;
 use serde_json::json;
@@ -14,10 +14,13 @@ pub(super) struct GetParams {
 }
 
 pub(super) async fn get(session: &Session, params: GetParams) -> Result<Value, Error> {
-    let document = session.shared.editor().document.clone();
-    let message = document.view(params.format)?;
-    let result = json!({ "message": message, "hasFile": document.file().is_some() });
-    Ok(with_file(result, &document))
+    let _turn = session.extension.at_message.lock().await;
+    let look = move |document: &Document| {
+        let message = document.view(params.format)?;
+        let result = json!({ "message": message, "hasFile": document.file().is_some() });
+        Ok(with_file(result, document))
+    };
+    session.shared.look(look).await
 }
 
 #[derive(Deserialize)]
@@ -28,15 +31,17 @@ pub(super) struct SetParams {
 
 /// A text that is no message is an answer; a tree that is none is an error.
 pub(super) async fn set(session: &Session, params: SetParams) -> Result<Value, Error> {
+    let _turn = session.extension.at_message.lock().await;
     let SetParams { message, format } = params;
-    let form = session.shared.editor().document.form();
-    match session.shared.edit(|document| document.set(&message, format)) {
+    let work = Work { given_bytes: message.len(), times: 1 };
+    let set = move |document: &mut Document| match document.set(&message, format) {
         Ok(()) => Ok(json!({ "success": true })),
-        Err(error) if form == Form::Hl7 && format == Format::Hl7 => {
+        Err(error) if document.form() == Form::Hl7 && format == Format::Hl7 => {
             Ok(json!({ "success": false, "error": error.message }))
         }
         Err(error) => Err(error),
-    }
+    };
+    session.shared.change(work, set).await
 }
 
 #[derive(Deserialize)]
@@ -45,6 +50,10 @@ pub(super) struct PatchParams {
 }
 
 pub(super) async fn patch(session: &Session, params: PatchParams) -> Result<Value, Error> {
-    let report = session.shared.edit(|document| document.patch(&params.patches))?;
+    let _turn = session.extension.at_message.lock().await;
+    let PatchParams { patches } = params;
+    let given_bytes = patches.iter().map(Patch::bytes).fold(0, usize::saturating_add);
+    let work = Work { given_bytes, times: patches.len() };
+    let report = session.shared.change(work, move |document| document.patch(&patches)).await?;
     serde_json::to_value(report).map_err(|error| Error::new(code::INTERNAL, error))
 }

@@ -115,6 +115,20 @@ async fn endings_that_take_force() {
     bench.stop().await;
 }
 
+/// Each step of an ending is felt, in its order, by the whole group where it is for all.
+#[tokio::test]
+async fn every_step_of_an_ending_is_taken() {
+    let bench = beside("tells-of-its-end");
+    bench.settled().await;
+    bench.host().disable(&bench.id(0)).await.unwrap();
+    bench.until("its end", |bench| bench.state(0) == State::Stopped).await;
+    let log = bench.log(0);
+    let at = |line: &str| log.find(line).unwrap_or_else(|| panic!("{line}:\n{log}"));
+    assert!(at("its input is closed") < at("Info told to end"), "{log}");
+    assert!(at("its child is told to end") > at("its input is closed"), "{log}");
+    bench.stop().await;
+}
+
 #[tokio::test]
 async fn dropping_the_host_kills_all() {
     let mut bench = beside("never-ends");
@@ -125,7 +139,11 @@ async fn dropping_the_host_kills_all() {
 
 #[tokio::test]
 async fn noise_between_messages() {
-    let bench = check_survives("noise", &["a stray print", "no line end, then a message"]).await;
+    let bench = check_survives(
+        "noise",
+        &["a stray print", "no line end, then a message", "noise: patched"],
+    )
+    .await;
     bench.stop().await;
 }
 
@@ -137,6 +155,8 @@ async fn broken_messages() {
         "cut: -32700",
         "old: -32600",
         "it notifies of editor/getMessage",
+        // After lengths that are none.
+        "broken: patched",
     ];
     let bench = check_survives("broken", &answers).await;
     bench.stop().await;
@@ -151,7 +171,7 @@ async fn nothing_but_nonsense() {
 async fn a_flood_on_standard_error() {
     let bench = check_survives(
         "stderr",
-        &["were too many", "not UTF-8: \u{fffd}\u{fffd}", "the flood is over"],
+        &["were too many", "not UTF-8: \u{fffd}\u{fffd}", "the flood is over", "stderr: patched"],
     )
     .await;
     let lines = bench.host().log(&bench.id(0));
@@ -168,6 +188,24 @@ async fn ten_thousand_requests_and_no_reading() {
     good_one_works(&bench).await;
     let grown = memory_bytes().saturating_sub(before);
     assert!(grown < GROWTH_BYTES_MAX, "{grown} bytes");
+    bench.stop().await;
+}
+
+/// Work that takes the host long takes no time of others: the good one is served while the first
+/// waits for its answer.
+#[tokio::test]
+async fn work_that_takes_long() {
+    let bench = beside("long-work");
+    bench.settled().await;
+    bench.host().command("long-work").unwrap();
+    let asked = |bench: &Bench| {
+        let traffic = bench.traffic.lock().unwrap();
+        traffic.iter().any(|line| line.message["method"] == "editor/patchMessage")
+    };
+    bench.until("the long request", asked).await;
+    bench.host().command("editor/fill").unwrap();
+    bench.until_text("NK1||DOE").await;
+    assert!(!bench.log(0).contains("patched"), "{}", bench.log(0));
     bench.stop().await;
 }
 

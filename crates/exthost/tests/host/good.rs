@@ -149,6 +149,24 @@ async fn a_command_waits_for_the_open_dialogue() {
     bench.stop().await;
 }
 
+/// A reload does not wait for commands; those that it takes away are told of.
+#[tokio::test]
+async fn commands_that_lose_their_turn_are_told_of() {
+    let bench = Bench::new(vec![example(&["echo.py"])]);
+    bench.settled().await;
+    let busy = bench.person.busy.write().await;
+    for _ in 0..3 {
+        bench.host().command("echo/show").unwrap();
+    }
+    bench.until_logged(0, "1: MSH").await;
+    bench.host().reload(&bench.id(0)).await.unwrap();
+    bench.until("two starts", |bench| bench.log(0).matches("Info running").count() == 2).await;
+    let dropped = "Warning the command \"echo/show\" is dropped";
+    assert_eq!(bench.log(0).matches(dropped).count(), 2, "{}", bench.log(0));
+    drop(busy);
+    bench.stop().await;
+}
+
 /// The shutdown comes while it waits for the person: it answers and ends.
 #[tokio::test]
 async fn an_open_dialogue_does_not_hold_up_the_end() {

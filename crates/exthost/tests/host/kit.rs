@@ -6,6 +6,7 @@ use althing_exthost::record::{Line, Recorder};
 use althing_exthost::{Entry, Error, Host, Setup, State, Window};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -67,6 +68,8 @@ pub struct Bench {
     pub folder: tempfile::TempDir,
     /// Stands in the environment of every process that an extension starts.
     mark: String,
+    /// Processes of extensions that a test has seen alive.
+    seen: Mutex<BTreeSet<String>>,
 }
 
 pub fn examples() -> PathBuf {
@@ -105,7 +108,8 @@ impl Bench {
         let recorder: Recorder = Arc::new(move |line| lines.lock().unwrap().push(line.clone()));
         setup.recorder = Some(recorder);
         change(&mut setup);
-        Bench { host: Some(Host::start(setup)), person, traffic, folder, mark }
+        let (host, seen) = (Some(Host::start(setup)), Mutex::default());
+        Bench { host, person, traffic, folder, mark, seen }
     }
 
     pub fn host(&self) -> &Host {
@@ -115,6 +119,7 @@ impl Bench {
     /// Waits until all run or have failed.
     pub async fn settled(&self) {
         within(self.host().settled(), "to settle").await;
+        self.seen.lock().unwrap().extend(self.alive());
     }
 
     pub fn state(&self, at: usize) -> State {
@@ -163,30 +168,41 @@ impl Bench {
         std::mem::take(&mut *self.traffic.lock().unwrap())
     }
 
-    /// No process of any extension is there.
+    /// No process of any extension is there, and none waits to be reaped.
     pub async fn nobody_is_left(&self) {
-        let mark = format!("EXTHOST_TEST_MARK={}", self.mark);
+        let left = || (self.alive(), self.zombies());
         let looking = async {
-            while !survivors(&mark).is_empty() {
+            while left() != Default::default() {
                 tokio::time::sleep(LOOK).await;
             }
         };
         // A killed process is there until the system has cleaned it up.
         let gone = timeout(Duration::from_secs(10), looking).await;
-        assert!(gone.is_ok(), "still there: {:?}", survivors(&mark));
+        assert!(gone.is_ok(), "still there, alive or dead: {:?}", left());
+    }
+
+    /// Processes with our mark in their environment.
+    fn alive(&self) -> Vec<String> {
+        let mark = format!("EXTHOST_TEST_MARK={}", self.mark);
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let marked = processes.filter(|process| {
+            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        });
+        marked.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// Children of ours that have ended, and that nobody has reaped. They have no environment left.
+    fn zombies(&self) -> Vec<String> {
+        let zombie = format!(") Z {} ", std::process::id());
+        let is_one = |process: &&String| {
+            let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+            stat.is_ok_and(|stat| stat.contains(&zombie))
+        };
+        self.seen.lock().unwrap().iter().filter(is_one).cloned().collect()
     }
 }
 
 async fn within(work: impl Future<Output = ()>, what: &str) {
     assert!(timeout(HANG, work).await.is_ok(), "it hangs: {what}");
-}
-
-/// Processes with this in their environment.
-fn survivors(mark: &str) -> Vec<String> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let marked = processes.filter(|process| {
-        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-    });
-    marked.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
 }
