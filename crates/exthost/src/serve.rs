@@ -57,8 +57,11 @@ const METHODS: &[Method] = &[
     method!("ai/complete", Models, models::complete),
 ];
 
-/// The parameters of a method.
+/// The parameters of a method; no method has none.
 fn read<T: DeserializeOwned>(params: &str) -> Result<T, Error> {
+    if params == "null" {
+        return Err(Error::of(Kind::InvalidParams, "missing params"));
+    }
     serde_json::from_str(params)
         .map_err(|error| Error::of(Kind::InvalidParams, format_args!("invalid params: {error}")))
 }
@@ -111,7 +114,10 @@ impl Handler for Session {
     fn trouble(&self, _: &Peer, trouble: Trouble<'_>) {
         let (source, level) = match &trouble {
             Trouble::Noise(_) => (Source::Stdout, Level::Info),
-            Trouble::Failed { .. } => (Source::Host, Level::Info),
+            // Some answer what is no request; that harms nobody.
+            Trouble::Failed { .. } | Trouble::Stray { error: None, .. } => {
+                (Source::Host, Level::Info)
+            }
             _ => (Source::Host, Level::Warning),
         };
         self.shared.log(&self.extension, source, level, &trouble.to_string());

@@ -181,7 +181,10 @@ impl<'a, H: Handler> Desk<'a, H> {
         }
     }
 
-    fn start(&mut self, request: Request) -> Result<(), Ended> {
+    fn start(&mut self, mut request: Request) -> Result<(), Ended> {
+        if message::is_null(&request.params) && !self.peer.shared().options.null_params {
+            request.params = message::raw("{}");
+        }
         if !self.is_busy() {
             let bytes = request.params.get().len();
             self.bytes += bytes;

@@ -27,14 +27,14 @@ pub enum Incoming {
         id: Box<RawValue>,
         /// Never empty.
         method: String,
-        /// An object or an array; an empty object where there was nothing.
+        /// An object or an array; `null` where there was nothing.
         params: Box<RawValue>,
     },
     /// Wants none: its id is missing or `null`.
     Notification {
         /// Never empty.
         method: String,
-        /// An object or an array; an empty object where there was nothing.
+        /// An object or an array; `null` where there was nothing.
         params: Box<RawValue>,
     },
     /// Answers a request of ours.
@@ -75,7 +75,7 @@ pub fn parse(body: &[u8]) -> Result<Incoming, Invalid> {
     let Some(method) = method else { return Err(invalid(id, "missing method")) };
     let method = method.into_owned();
     let params = match envelope.params.filter(|params| !is_null(params)) {
-        None => raw("{}"),
+        None => raw("null"),
         Some(params) if params.get().starts_with(['{', '[']) => params.to_owned(),
         Some(_) => {
             let error = Error::invalid_params("expected an object or an array");
@@ -112,10 +112,10 @@ fn outcome(envelope: &Envelope) -> Result<Box<RawValue>, Error> {
     }))
 }
 
-fn is_null(value: &RawValue) -> bool {
+pub(crate) fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }
 
-fn raw(json: &str) -> Box<RawValue> {
+pub(crate) fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_string()).expect("constants are JSON")
 }

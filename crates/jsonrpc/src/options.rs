@@ -18,6 +18,8 @@ pub struct Options {
     pub guess_ids: bool,
     /// Leaves `data` out of errors that have none, instead of writing `null`.
     pub omit_empty_data: bool,
+    /// Gives a handler `null` for parameters that are missing or `null`, instead of an empty object.
+    pub null_params: bool,
 }
 
 impl Options {
@@ -31,6 +33,7 @@ impl Options {
             null_id: NullId::Always,
             guess_ids: false,
             omit_empty_data: false,
+            null_params: false,
         }
     }
 
@@ -43,6 +46,7 @@ impl Options {
             null_id: NullId::Never,
             guess_ids: true,
             omit_empty_data: true,
+            null_params: false,
         }
     }
 }

@@ -214,6 +214,7 @@ impl Drop for Process {
 fn options() -> Options {
     let mut options = Options::peer();
     options.when_full = WhenFull::Refuse { outbox_bytes_hard_max: OUTBOX_BYTES_HARD_MAX };
+    options.null_params = true;
     options.limits.requests_max = REQUESTS_MAX;
     options.limits.outbox_bytes_max = OUTBOX_BYTES_MAX;
     options.limits.broken_max = BROKEN_MAX;

@@ -17,6 +17,10 @@ sys.path.insert(0, sys.argv[1])
 import hermes
 def ask(params):
     for method, params in json.loads(sys.argv[2]):
+        if params is None:
+            hermes.send({"jsonrpc": "2.0", "id": "bare", "method": method})
+            hermes.log("! {message} ({code})".format(**hermes.receive()["error"]))
+            continue
         if "many" in params:
             params = {"patches": [{"path": "PID.1"}] * params["many"]}
         try:
@@ -209,6 +213,74 @@ async fn who_may_not_read_hears_of_a_change_without_the_message() {
         assert_eq!(params.get("message").is_some(), may_read, "{params}");
         assert_eq!((params.get("format").is_some(), &params["hasFile"]), (may_read, &json!(false)));
     }
+    bench.stop().await;
+}
+
+/// Hears of everything. In its second life it asks the person before it says what it is.
+const LATE: &str = r#"
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+lived = os.path.join(os.environ["HERMES_DATA_DIR"], "lived")
+events = [{"name": f"message/{name}"} for name in ["changed", "opened", "saved"]]
+asked = hermes.receive()
+if os.path.exists(lived):
+    hermes.log("asked again")
+    hermes.request("ui/showMessage", message="m")
+open(lived, "w").close()
+answer = {"name": "Late", "version": "1", "capabilities": {"events": events}}
+hermes.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+hermes.on("shutdown")(lambda params: {})
+while True:
+    hermes.serve(hermes.receive())
+"#;
+
+/// What an extension wanted in its last life is nothing to one that has not said what it is.
+#[tokio::test]
+async fn before_its_answer_an_extension_hears_of_no_event() {
+    let bench = Bench::new(vec![script(LATE, ""), script(CURIOUS, "")]);
+    bench.settled().await;
+    let told = |bench: &Bench, at: usize| {
+        let traffic = bench.traffic.lock().unwrap();
+        let own = traffic.iter().filter(|it| it.extension == bench.id(at));
+        let methods = own.filter_map(|it| it.message["method"].as_str().map(str::to_string));
+        methods.filter(|method| method.starts_with("message/")).collect::<Vec<_>>()
+    };
+    let busy = bench.person.busy.write().await;
+    bench.host().reload(&bench.id(0)).await.unwrap();
+    bench.until_logged(0, "asked again").await;
+    bench.host().open(Document::new(Form::Hl7, "MSH|^~\\&"));
+    bench.host().saved("/x/y.hl7".into(), true);
+    bench.host().edit("MSH|^~\\&|A");
+    bench.until("the other to hear", |bench| !told(bench, 1).is_empty()).await;
+    drop(busy);
+    bench.until("its second life", |bench| bench.state(0) == State::Running).await;
+    bench.host().saved("/x/z.hl7".into(), true);
+    bench.until("it to hear", |bench| !told(bench, 0).is_empty()).await;
+    assert_eq!(told(&bench, 0), ["message/saved"]);
+    bench.stop().await;
+}
+
+/// Answers what is no request, as simple extensions do: with the id that it does not have.
+const ANSWERS_ALL: &str = r#"
+import sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+def command(params):
+    for _ in range(100):
+        hermes.send({"jsonrpc": "2.0", "id": None, "result": {"success": True}})
+    hermes.log("got " + hermes.request("editor/getMessage", format="hl7")["message"][:3])
+hermes.on("command/execute")(command)
+hermes.run("Answers", commands=["answer"])
+"#;
+
+#[tokio::test]
+async fn an_answer_to_a_notification_harms_nobody() {
+    let bench = Bench::new(vec![script(ANSWERS_ALL, "")]);
+    bench.settled().await;
+    bench.host().command("answer").unwrap();
+    bench.until_logged(0, "got MSH").await;
+    assert!(!bench.log(0).contains("Warning"), "{}", bench.log(0));
     bench.stop().await;
 }
 

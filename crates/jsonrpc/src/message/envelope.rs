@@ -24,10 +24,11 @@ pub(super) struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// Has an outcome instead of a method. An error needs no id: the other side may not know whom
     /// it concerns, and two peers that answer each other's errors would never stop. For the same
-    /// reason it is a response whatever its version.
+    /// reason it is a response whatever its version. The id of a result may be `null`: there are
+    /// programs that answer notifications so.
     pub(super) fn is_response(&self) -> bool {
-        let has_id = self.id.is_some_and(|id| id.get() != "null");
-        self.method.is_none() && (self.error.is_some() || (self.result.is_some() && has_id))
+        let is_result = self.result.is_some() && self.id.is_some();
+        self.method.is_none() && (self.error.is_some() || is_result)
     }
 
     fn member(&mut self, name: &str) -> Option<&mut Option<&'a RawValue>> {

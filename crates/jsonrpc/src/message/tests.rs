@@ -45,7 +45,7 @@ fn ids_go_back_as_they_came() {
         "false",
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0","id": {id} ,"method":"m"}}"#);
-        check(body, &format!("request {id} m {{}}"));
+        check(body, &format!("request {id} m null"));
         let raw = RawValue::from_string(id.to_string()).expect("JSON");
         let answer = answer(Some(&raw), &Ok(1.into()), false);
         assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#));
@@ -55,14 +55,14 @@ fn ids_go_back_as_they_came() {
 #[test]
 fn requests_and_notifications() {
     check(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[ 1 ]}"#, "request 1 m [ 1 ]");
-    check(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#, "request 1 m {}");
+    check(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#, "request 1 m null");
     check(r#"{"jsonrpc":"2.0","method":"m","params":{"a":1.0}}"#, "notification m {\"a\":1.0}");
-    check(r#"{"jsonrpc":"2.0","method":"m","id":null}"#, "notification m {}");
-    check(r#"{"id":1,"x":[{"y":1}],"method":"m","jsonrpc":"2.0"}"#, "request 1 m {}");
+    check(r#"{"jsonrpc":"2.0","method":"m","id":null}"#, "notification m null");
+    check(r#"{"id":1,"x":[{"y":1}],"method":"m","jsonrpc":"2.0"}"#, "request 1 m null");
     let twice = r#"{"jsonrpc":"1","id":1,"method":"a","id":2,"method":"b","jsonrpc":"2.0"}"#;
-    check(twice, "request 2 b {}");
-    check(r#"{"\u006dethod":"\u006d","jsonrpc":"\u0032.0","id":1}"#, "request 1 m {}");
-    check(r#"{"jsonrpc":"2.0","id":1,"method":"m","result":1}"#, "request 1 m {}");
+    check(twice, "request 2 b null");
+    check(r#"{"\u006dethod":"\u006d","jsonrpc":"\u0032.0","id":1}"#, "request 1 m null");
+    check(r#"{"jsonrpc":"2.0","id":1,"method":"m","result":1}"#, "request 1 m null");
 }
 
 #[test]
@@ -71,6 +71,7 @@ fn responses() {
     check(r#"{"jsonrpc":"2.0","id":1,"result":null}"#, "result 1 null");
     check(r#"{"jsonrpc":"2.0","id":1,"result":5,"error":null}"#, "result 1 5");
     check(r#"{"id":"x","result":5}"#, "result \"x\" 5");
+    check(r#"{"jsonrpc":"2.0","id":null,"result":{"a":1}}"#, r#"result null {"a":1}"#);
     check(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#, "error 1 no (-1)");
     check(
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#,
