@@ -2,6 +2,7 @@
 
 use crate::grant::Grant;
 use crate::lifecycle::Restart;
+use althing_jsonrpc::framing::CONTENT_LENGTH_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,10 +31,17 @@ pub struct Entry {
     /// Whether it has a data folder of its own instead of the one that all share.
     #[serde(default)]
     pub private_data: bool,
+    /// Bytes of its longest message; a longer one is skipped.
+    #[serde(default = "frame_bytes_max")]
+    pub frame_bytes_max: usize,
 }
 
 fn yes() -> bool {
     true
+}
+
+fn frame_bytes_max() -> usize {
+    CONTENT_LENGTH_BYTES_MAX
 }
 
 impl Entry {
@@ -47,6 +55,7 @@ impl Entry {
             grants: Grant::usual(),
             restart: None,
             private_data: false,
+            frame_bytes_max: frame_bytes_max(),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::schema::Schema;
 use crate::shared::{Event, LogSink, Shared};
 use crate::supervisor::{supervise, sweep};
 use crate::windows::{Closed, Window, Windows};
-use althing_jsonrpc::{Error, framing::CONTENT_LENGTH_BYTES_MAX};
+use althing_jsonrpc::Error;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -45,8 +45,6 @@ pub struct Setup {
     pub recorder: Option<Recorder>,
     /// Takes all lines of all logs.
     pub log_sink: Option<LogSink>,
-    /// Longest message of an extension; a longer one is skipped.
-    pub frame_bytes_max: usize,
 }
 
 impl Setup {
@@ -57,9 +55,8 @@ impl Setup {
         desk: Arc<dyn Desk>,
         data_dir: PathBuf,
     ) -> Setup {
-        let frame_bytes_max = CONTENT_LENGTH_BYTES_MAX;
         let (models, recorder, log_sink) = (None, None, None);
-        Setup { entries, document, desk, models, data_dir, recorder, log_sink, frame_bytes_max }
+        Setup { entries, document, desk, models, data_dir, recorder, log_sink }
     }
 }
 
@@ -89,7 +86,6 @@ impl Host {
             recorder: setup.recorder,
             log_sink: setup.log_sink,
             data_dir: setup.data_dir,
-            frame_bytes_max: setup.frame_bytes_max,
             started: Instant::now(),
             extensions,
             edited: Notify::new(),

@@ -48,7 +48,6 @@ pub(crate) struct Shared {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) log_sink: Option<LogSink>,
     pub(crate) data_dir: PathBuf,
-    pub(crate) frame_bytes_max: usize,
     pub(crate) started: Instant,
     pub(crate) extensions: Vec<Arc<Extension>>,
     /// The message was changed.

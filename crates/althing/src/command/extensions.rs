@@ -139,6 +139,7 @@ fn line(it: &ExtensionConfig) -> String {
         "name": it.name, "path": it.entry.path, "args": it.entry.args, "env": names,
         "enabled": it.entry.enabled, "grants": it.entry.grants, "restart": it.entry.restart,
         "private_data": it.entry.private_data, "folders": it.folders,
+        "frame_bytes_max": it.entry.frame_bytes_max,
     });
     format!("{line}\n")
 }

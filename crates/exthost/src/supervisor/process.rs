@@ -86,7 +86,7 @@ impl Process {
         };
         let (stdout, back) = Lent::new(stdout);
         let framing = Tap {
-            framing: ContentLength::new(shared.frame_bytes_max, true),
+            framing: ContentLength::new(extension.entry.frame_bytes_max, true),
             recorder: shared.recorder.clone(),
             extension: extension.id.clone(),
             started: shared.started,

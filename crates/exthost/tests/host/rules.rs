@@ -68,6 +68,20 @@ async fn every_refusal_has_its_code() {
     bench.stop().await;
 }
 
+/// How long a message may be is a matter of each extension.
+#[tokio::test]
+async fn a_message_longer_than_its_owner_allows_is_refused() {
+    let message = format!("MSH|^~\\&|{}", "x".repeat(2_000));
+    let asked = json!([["editor/setMessage", { "format": "hl7", "message": message }]]);
+    for (frame_bytes_max, want) in [(1_024, '!'), (4_096, '=')] {
+        let bench = Bench::new(vec![Entry { frame_bytes_max, ..asker(asked.clone()) }]);
+        let found = answers(&bench).await;
+        assert!(found[0].starts_with(want), "{found:?}");
+        assert_eq!(found[0].ends_with("(-32600)"), want == '!', "{found:?}");
+        bench.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn without_a_message_or_a_person() {
     let asked = json!([

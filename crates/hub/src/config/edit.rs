@@ -3,7 +3,7 @@
 
 use super::extensions::{ExtensionConfig, check_name};
 use super::file::{FILE_BYTES_MAX, private_folder, read_bounded};
-use althing_exthost::Grant;
+use althing_exthost::{Entry, Grant};
 use althing_stdx::{Fault, Kind, Result};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -98,6 +98,9 @@ fn section(new: &ExtensionConfig) -> Table {
     }
     if entry.private_data {
         table.insert("private_data", value(true));
+    }
+    if entry.frame_bytes_max != Entry::new("").frame_bytes_max {
+        table.insert("frame_bytes_max", value(entry.frame_bytes_max as i64));
     }
     table
 }

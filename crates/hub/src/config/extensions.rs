@@ -20,8 +20,20 @@ const FOLDERS_MAX: usize = 32;
 const RESTARTS_MAX: usize = 100;
 const RESTART_S_MAX: u64 = 86_400;
 
-const KEYS: &[&str] =
-    &["path", "args", "env", "enabled", "grants", "restart", "private_data", "folders"];
+/// What may be said of the longest message of an extension.
+const FRAME_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=64 << 20;
+
+const KEYS: &[&str] = &[
+    "path",
+    "args",
+    "env",
+    "enabled",
+    "grants",
+    "restart",
+    "private_data",
+    "frame_bytes_max",
+    "folders",
+];
 
 /// An extension as it is configured.
 #[derive(Debug, Clone)]
@@ -71,6 +83,7 @@ impl ExtensionConfig {
                 .map(|it| row("restart", format!("{} times in {} s", it.times_max, it.window_s))),
         );
         rows.extend(self.entry.private_data.then(|| row("private_data", "true".into())));
+        rows.push(row("frame_bytes_max", self.entry.frame_bytes_max.to_string()));
         let folders: Vec<String> = self.folders.iter().map(|it| it.display().to_string()).collect();
         rows.push(row("folders", folders.join(", ")));
         rows
@@ -140,6 +153,7 @@ fn extension(layers: &Layers, name: &str, section: &Value) -> Result<ExtensionCo
     }
     let path: Option<String> = value(table, "path", "a text")?;
     let path = path.filter(|path| !path.trim().is_empty());
+    let usual = Entry::new("").frame_bytes_max;
     let entry = Entry {
         path: home_of(layers, path.ok_or(("path", "is missing".to_string()))?),
         args: value(table, "args", "a list of texts")?.unwrap_or_default(),
@@ -148,6 +162,7 @@ fn extension(layers: &Layers, name: &str, section: &Value) -> Result<ExtensionCo
         grants: grants(table)?,
         restart: restart(table)?,
         private_data: value(table, "private_data", "true or false")?.unwrap_or(false),
+        frame_bytes_max: frame_bytes_max(table)?.unwrap_or(usual),
     };
     let args = entry.args.iter().map(|word| home_of(layers, word.clone())).collect();
     let entry = Entry { args, ..entry };
@@ -216,6 +231,15 @@ fn restart(table: &Table) -> Result<Option<Restart>, Wrong> {
         _ => return Ok(restart),
     };
     Err(("restart", problem))
+}
+
+fn frame_bytes_max(table: &Table) -> Result<Option<usize>, Wrong> {
+    let expected = format!("a number from {} to {}", FRAME_BYTES.start(), FRAME_BYTES.end());
+    let given: Option<usize> = value(table, "frame_bytes_max", &expected)?;
+    match given.is_none_or(|bytes| FRAME_BYTES.contains(&bytes)) {
+        true => Ok(given),
+        false => Err(("frame_bytes_max", format!("must be {expected}"))),
+    }
 }
 
 /// Where files may be picked; the home where nothing is said.

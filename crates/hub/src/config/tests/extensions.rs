@@ -9,6 +9,7 @@ fn an_extension_is_shown_as_it_is_in_force() {
         "[extensions.echo]\npath = '~/bin/echo.py'\nargs = ['-v', '~/x']\n\
          env = { MODE = 'fast', KEY = '$ECHO_KEY' }\ngrants = ['read', 'models']\n\
          restart = { times_max = 2 }\nfolders = ['~/messages', 'shared']\nprivate_data = true\n\
+         frame_bytes_max = 4096\n\
          [extensions.plain]\npath = 'node \"my ext.mjs\"'\nenabled = false\n",
     );
     home.warns(&[]);
@@ -18,6 +19,8 @@ fn an_extension_is_shown_as_it_is_in_force() {
     home.check("extensions.echo.grants", "read, models", &file);
     home.check("extensions.echo.restart", "2 times in 300 s", &file);
     home.check("extensions.echo.private_data", "true", &file);
+    home.check("extensions.echo.frame_bytes_max", "4096", &file);
+    home.check("extensions.plain.frame_bytes_max", "10485760", &file);
     let folders = "/home/messages, /home/.config/althing/shared";
     home.check("extensions.echo.folders", folders, &file);
     home.check("extensions.plain.enabled", "false", &file);
@@ -50,6 +53,8 @@ fn what_is_wrong_is_told_with_its_key() {
     check("path = 'x'\nrestart = { times_max = 0 }", "times_max must be 1 to 100");
     check("path = 'x'\nrestart = { window_s = 86401 }", "window_s must be 1 to 86400");
     check("path = 'x'\nrestart = { first_ms = 86400001 }", "must be at most 86400000");
+    check("path = 'x'\nframe_bytes_max = 1000", "must be a number from 1024 to 67108864");
+    check("path = 'x'\nframe_bytes_max = 'x'", "must be a number from 1024");
     check("path = 'x'\nfolders = 5", "must be a list of folders");
     check("pathh = 'x'", "has 'pathh', which is not known; there are path");
     for (text, want) in [
@@ -76,6 +81,7 @@ fn commands_change_nothing_else_in_the_file() {
     new.entry.env.insert("A".into(), "b".into());
     new.entry.grants = vec![althing_exthost::Grant::Read];
     new.entry.restart = Some(Default::default());
+    new.entry.frame_bytes_max = 2048;
     add_extension(&file, &new).unwrap();
     home.warns(&[]);
     assert_eq!(home.load().extensions[1].entry, new.entry);
