@@ -58,4 +58,17 @@ def shutdown(params):
     return {"success": True}
 
 
-hermes.run("Windows", commands=[*KINDS, "windows/close"])
+ICON = '<svg viewBox="0 0 16 16"><rect x="2" y="3" width="12" height="10" fill="none" stroke="#000"/></svg>'
+
+
+def button(word):
+    """Those of one group stand together."""
+    command = f"windows/{word.lower()}"
+    return {"id": word, "label": word, "icon": ICON, "command": command, "group": "Windows"}
+
+
+hermes.run(
+    "Windows",
+    commands=[*KINDS, "windows/close"],
+    buttons=[button("Open"), button("Close")],
+)

@@ -36,6 +36,19 @@ await withBrowser(async (browser) => {
   }
   const icon = "[data-command='echo/show'] img";
   await page.waitForFunction((icon) => document.querySelector(icon)?.naturalWidth > 0, {}, icon);
+  const group = await page.$$eval("#toolbar [role=group][aria-label=Windows] button",
+    (all) => all.map((it) => it.dataset.command).join(" "));
+  check(group === "windows/open windows/close", `the group has ${group}`);
+
+  // What an extension says of the field in which the caret is.
+  const caret = (part) => page.$eval("#text", (it, part) => {
+    it.focus();
+    it.setSelectionRange(it.value.indexOf(part), it.value.indexOf(part));
+  }, part);
+  for (const [part, said] of [["DOE", "PID.5.1: Family name · required"], ["JANE", "PID.5.2"], ["ADT^", "MSH.9.1"]]) {
+    await caret(part);
+    await page.waitForFunction((said) => document.getElementById("field").textContent === said, {}, said);
+  }
 
   // A command with a message, by keyboard.
   await page.focus("[data-command='echo/show']");
@@ -135,6 +148,7 @@ await withBrowser(async (browser) => {
   await page.waitForFunction(() => document.getElementById("apply").disabled);
   await click(page, ".actions", "Save");
   await page.waitForFunction(() => document.getElementById("news").textContent === "saved");
+  await logged(page, "/adt.hl7 false");
   const answers = await page.evaluate(async () => {
     const post = (type, body) => fetch("/ui/extensions/do", { method: "POST", headers: { "content-type": type }, body });
     return {
@@ -149,7 +163,46 @@ await withBrowser(async (browser) => {
   delete answers.text;
   check(JSON.stringify(answers) === '{"outside":403,"open":403,"form":415,"bad":400}', JSON.stringify(answers));
 
-  // The log by level and by words.
+  // Saved elsewhere, and another one opened: extensions hear of both.
+  await click(page, ".actions", "Save as…");
+  await asked(page, "Save the message");
+  await page.$eval("#dialogue input", (it) => { it.value = "copy.hl7"; it.dispatchEvent(new Event("input")); });
+  await click(page, "#dialogue", "Save");
+  await logged(page, "/copy.hl7 true");
+  await page.waitForFunction(() => document.getElementById("file").textContent.endsWith("/copy.hl7"));
+  await click(page, ".actions", "Open…");
+  await asked(page, "Open a message");
+  await click(page, "#dialogue", "· mixed.hl7");
+  await click(page, "#dialogue", "Open");
+  await until(page, "DOE^MIXED");
+  await logged(page, "/mixed.hl7");
+
+  // What the person does not touch keeps its line end, whatever they do around it.
+  const type = async (from, to) => {
+    await page.$eval("#text", (it, from, to) => {
+      it.value = it.value.replace(from, to);
+      it.dispatchEvent(new Event("input"));
+    }, from, to);
+    await click(page, ".actions", "Apply");
+    await page.waitForFunction(() => document.getElementById("apply").disabled);
+    return page.evaluate(async () => (await (await fetch("/ui/extensions/document")).json()).text);
+  };
+  for (const [from, to, want] of [
+    ["MIXED", "TYPED", "MSH|^~\\&|M\r\nPID|1||2||DOE^TYPED\nNTE|1\rNTE|2\n\rNTE|3"],
+    ["NTE|2", "NTE|x\nNTE|y", "MSH|^~\\&|M\r\nPID|1||2||DOE^TYPED\nNTE|1\rNTE|x\nNTE|y\r\n\rNTE|3"],
+    ["NTE|x\nNTE|y\n\n", "", "MSH|^~\\&|M\r\nPID|1||2||DOE^TYPED\nNTE|1\rNTE|3"],
+    ["NTE|3", "NTE|3\nNTE|4", "MSH|^~\\&|M\r\nPID|1||2||DOE^TYPED\nNTE|1\rNTE|3\r\nNTE|4"],
+  ]) {
+    const found = await type(from, to);
+    check(found === want, JSON.stringify([found, want]));
+  }
+
+  // The log by extension, by level and by words.
+  const events = await page.$$eval("#log-extension option", (all) => all.find((it) => it.textContent === "Events").value);
+  await page.select("#log-extension", events);
+  await page.waitForFunction(() => [...document.querySelectorAll("#log li")].every((it) => it.textContent.includes("Events,")));
+  await logged(page, "opened: ");
+  await page.select("#log-extension", "");
   await page.select("#log-level", "1");
   await page.waitForFunction(() => !document.getElementById("log").textContent.includes("window closed"));
   await logged(page, "PID.5.1xyz");

@@ -135,6 +135,11 @@ impl Studio {
         json!({ "lines": lines })
     }
 
+    /// What running extensions say about the fields of messages.
+    pub fn schema(&self) -> Value {
+        self.host().schema()
+    }
+
     /// The icon of a button, as far as it is harmless.
     pub fn icon(&self, extension: &str, button: &str) -> Option<String> {
         let info = self.host().extensions().into_iter().find(|info| info.id == extension)?;

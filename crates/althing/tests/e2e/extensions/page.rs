@@ -24,6 +24,9 @@ button = {"id": "bad'\"<&", "label": BAD, "icon": ICON, "command": "hostile/say"
 hermes.run(BAD, commands=["hostile/say"], buttons=[button])
 "#;
 
+/// Each line ends in its own way.
+const MIXED: &str = "MSH|^~\\&|M\r\nPID|1||2||DOE^MIXED\nNTE|1\rNTE|2\n\rNTE|3";
+
 /// Whether a browser is there to be driven.
 fn has_browser() -> bool {
     let packages = peers().join("browser/node_modules/puppeteer-core");
@@ -42,6 +45,7 @@ fn browse(home: &Home, script: &str, args: &[&str]) -> Done {
 #[test]
 fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
+    let Some(_) = unless_missing(on_path("perl"), "perl") else { return };
     std::fs::create_dir(home.path().join("sub")).unwrap();
     for file in ["sub/one.hl7", "sub/two.txt"] {
         std::fs::write(home.path().join(file), "x").unwrap();
@@ -52,7 +56,8 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     let hostile = format!("{python} hostile.py");
     let names = ["echo.py", "editor.py", "dialogues.py", "windows.py"];
     let mut lines: Vec<String> = names.iter().map(|name| line(&python, name)).collect();
-    lines.push(hostile);
+    lines.extend([hostile, line("node", "events.mjs"), line("perl", "schema.pl")]);
+    std::fs::write(home.path().join("mixed.hl7"), MIXED).unwrap();
     let mut args = vec!["extensions", "open", "adt.hl7"];
     args.extend(lines.iter().map(String::as_str));
     let mut open = home.spawn(&args);
@@ -73,6 +78,8 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     assert!(ended.success(), "{ended}");
     let saved = std::fs::read_to_string(home.path().join("adt.hl7")).unwrap();
     assert!(saved.contains("DOE^MARY") && !saved.contains('\n'), "{saved:?}");
+    let copied = std::fs::read_to_string(home.path().join("copy.hl7")).unwrap();
+    assert_eq!(copied, saved);
     home.is_left();
 }
 

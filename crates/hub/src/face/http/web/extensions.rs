@@ -49,6 +49,7 @@ pub(super) fn routes(router: Router<Desk>) -> Router<Desk> {
         .route("/ui/extensions/state", get(state))
         .route("/ui/extensions/document", get(document))
         .route("/ui/extensions/log", get(log))
+        .route("/ui/extensions/schema", get(schema))
         .route("/ui/extensions/icon", get(icon))
         .route("/ui/extensions/folder", get(folder))
         .route("/ui/extensions/events", get(events))
@@ -81,6 +82,10 @@ async fn document(State(desk): State<Desk>) -> Reply {
 
 async fn log(State(desk): State<Desk>) -> Reply {
     said(&desk, |studio| Ok(studio.log()))
+}
+
+async fn schema(State(desk): State<Desk>) -> Reply {
+    said(&desk, |studio| Ok(studio.schema()))
 }
 
 async fn folder(State(desk): State<Desk>, Query(place): Query<Place>) -> Reply {

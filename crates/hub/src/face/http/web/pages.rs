@@ -60,6 +60,7 @@ pub(super) static ALL: &[Page] = &[
     page("/ui/extensions.css", CSS, include_str!("assets/extensions.css")),
     page("/ui/extensions.js", SCRIPT, include_str!("assets/extensions.js")),
     page("/ui/picker.js", SCRIPT, include_str!("assets/picker.js")),
+    page("/ui/text.js", SCRIPT, include_str!("assets/text.js")),
     page("/ui/windows.js", SCRIPT, include_str!("assets/windows.js")),
     page("/ui/frame.css", CSS, include_str!("assets/frame.css")),
     page("/ui/frame.js", SCRIPT, include_str!("assets/frame.js")),

@@ -281,7 +281,7 @@ async fn the_page_of_extensions_takes_json_of_who_has_the_token() {
     let face = Face::start(Limits::default()).await;
     let state = face.ask("GET", "/ui/extensions/state", "").await;
     assert_eq!(state.json(), json!({ "configured": false }));
-    for path in ["document", "log", "folder", "events", "icon?extension=x&button=y"] {
+    for path in ["document", "log", "schema", "folder", "events", "icon?extension=x&button=y"] {
         assert_eq!(face.ask("GET", &format!("/ui/extensions/{path}"), "").await.status, 404);
     }
     let (status, head, _) =

@@ -2,6 +2,7 @@
 // whole when something changed; all text of extensions is text.
 import { element, follow, show, tell } from "/ui/frame.js";
 import { pick } from "/ui/picker.js";
+import { described, placeAt, toKeep, toShow } from "/ui/text.js";
 import { drawWindows } from "/ui/windows.js";
 
 const LEVELS = { info: 0, warning: 1, error: 2 };
@@ -16,6 +17,8 @@ let lines = [];
 let shown = { revision: -1, text: "" };
 /** The question on the screen. */
 let asked;
+/** What extensions say about fields. */
+let schema;
 
 async function ask(path) {
   const answer = await fetch(`/ui/extensions/${path}`);
@@ -49,14 +52,6 @@ function load() {
   return loading;
 }
 
-// HL7 ends its segments with CR, which a textarea cannot keep: it is shown as LF and put back.
-const toShow = (text) => text.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
-function toKeep(text) {
-  const [crlf, cr] = [shown.text.includes("\r\n"), shown.text.includes("\r")];
-  const isHl7 = state.form === "hl7" && !shown.text.includes("\n");
-  return text.replaceAll("\n", crlf ? "\r\n" : cr || isHl7 ? "\r" : "\n");
-}
-
 const isOwn = () => at("text").value !== toShow(shown.text);
 
 async function loadText() {
@@ -69,7 +64,8 @@ async function loadText() {
 
 async function apply() {
   if (!isOwn()) return true;
-  const done = await act({ do: "edit", text: toKeep(at("text").value), revision: shown.revision });
+  const text = toKeep(at("text").value, shown.text, state.form === "hl7" ? "\r" : "\n");
+  const done = await act({ do: "edit", text, revision: shown.revision });
   if (done) { tell("news", "applied"); await load(); }
   return done;
 }
@@ -94,6 +90,23 @@ function drawEditor() {
   at("apply").disabled = !own;
   at("revert").disabled = !own;
   at("save").disabled = !state.file;
+  drawField();
+}
+
+/** Where the caret is, and what extensions say of that place. */
+function drawField() {
+  const place = state.form === "hl7" ? placeAt(at("text").value, at("text").selectionStart) : undefined;
+  const path = place && `${place.segment}.${place.field}.${place.component}`;
+  tell("field", [path, place && described(place, schema)].filter(Boolean).join(": "));
+}
+
+async function loadSchema() {
+  try {
+    schema = await ask("schema");
+    drawField();
+  } catch (error) {
+    tell("news", String(error.message ?? error));
+  }
 }
 
 /** What a part of the page was last drawn from: what did not change keeps its focus. */
@@ -109,13 +122,25 @@ function drawToolbar() {
   const running = state.extensions.filter((it) => it.state === "running");
   if (!isNew("toolbar", running.map((it) => [it.id, it.buttons, it.commands]))) return;
   const buttons = running.flatMap((extension) => {
-    const own = extension.buttons.map((button) => commandButton(extension, button));
+    const own = grouped(extension);
     const taken = extension.buttons.map((button) => button.command);
     const bare = extension.commands.filter((command) => !taken.includes(command))
       .map((command) => commandButton(extension, { label: command, command, icon: false }));
     return [...own, ...bare];
   });
   at("toolbar").replaceChildren(...buttons);
+}
+
+/** The buttons of an extension; those of one group stand together, where the first of them does. */
+function grouped(extension) {
+  const groups = new Map();
+  for (const button of extension.buttons) {
+    const key = button.group ? `group ${button.group}` : `button ${button.id}`;
+    if (!groups.has(key)) groups.set(key, { name: button.group, buttons: [] });
+    groups.get(key).buttons.push(commandButton(extension, button));
+  }
+  return [...groups.values()].flatMap(({ name, buttons }) => (name
+    ? [element("div", { class: "group", role: "group", "aria-label": name }, ...buttons)] : buttons));
 }
 
 function commandButton(extension, button) {
@@ -132,6 +157,7 @@ function commandButton(extension, button) {
 
 function drawExtensions() {
   if (!isNew("extensions", state.extensions.map((it) => ({ ...it, open_requests: 0 })))) return;
+  loadSchema();
   at("extensions").replaceChildren(...state.extensions.map((it) => {
     const reload = element("button", { type: "button" }, it.state === "running" ? "Reload" : "Start");
     reload.addEventListener("click", () => act({ do: "reload", extension: it.id }));
@@ -225,6 +251,7 @@ async function take(message) {
 }
 
 at("text").addEventListener("input", drawEditor);
+document.addEventListener("selectionchange", () => { if (state?.configured) drawField(); });
 at("apply").addEventListener("click", apply);
 at("revert").addEventListener("click", () => { at("text").value = toShow(shown.text); drawEditor(); });
 at("open").addEventListener("click", () => choose("openFile", "Open a message", (path) => act({ do: "open", path })));
