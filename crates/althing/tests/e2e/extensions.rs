@@ -62,6 +62,62 @@ fn a_command_changes_the_message() {
     home.is_left();
 }
 
+/// Sends each view back as it came, then a patch of what its words say: path and value.
+const PATCHES: &str = r#"
+import sys
+import hermes
+
+@hermes.on("command/execute")
+def command(params):
+    views = 0
+    for format in ["json", "yaml", "toml"]:
+        try:
+            text = hermes.request("editor/getMessage", format=format)["message"]
+            hermes.request("editor/setMessage", message=text, format=format)
+            views += 1
+        except hermes.Refused as refused:
+            hermes.log(str(refused))
+    hermes.log(f"views: {views}")
+    report = hermes.request("editor/patchMessage", patches=[{"path": sys.argv[1], "value": sys.argv[2]}])
+    hermes.log(f"patched: {report['patchesApplied']}")
+
+hermes.run("Patches", commands=["patch"])
+"#;
+
+/// The same verbs for every form: a question, a task file. Views that come back change no byte.
+#[test]
+fn other_documents_than_hl7() {
+    let Some((home, python)) = stage("python3") else { return };
+    std::fs::write(home.path().join("patches.py"), PATCHES).unwrap();
+    std::fs::copy(example("hermes.py"), home.path().join("hermes.py")).unwrap();
+    for (file, text, path, views, want) in [
+        (
+            "task.json",
+            "{\n \"n\" : \"a\", \"k\":[1.50]}\n",
+            "/n",
+            all,
+            "{\n \"n\" : \"b\", \"k\":[1.50]}\n",
+        ),
+        ("task.yaml", "# why\nn: a  # so\nk: [1]\n", "/n", 3, "# why\nn: \"b\"  # so\nk: [1]\n"),
+        (
+            "task.toml",
+            "# why\nn = 'a' # so\nk = [ 1 ]\n",
+            "/n",
+            all,
+            "# why\nn = \"b\" # so\nk = [ 1 ]\n",
+        ),
+        ("question.txt", "Why?\r\na\nSo.", "2", 0, "Why?\r\nb\nSo."),
+    ] {
+        std::fs::write(home.path().join(file), text).unwrap();
+        let extension = format!("{python} patches.py {path} b");
+        let args = ["extensions", "run", &extension, "-m", file, "-c", "patch", "-v"];
+        let done = home.run(&args);
+        done.ends(0).warns(&format!("views: {views}")).warns("patched: 1");
+        assert_eq!(done.out, want);
+    }
+    home.is_left();
+}
+
 #[test]
 fn questions_are_answered_by_a_file_or_on_standard_input() {
     let Some((home, python)) = stage("python3") else { return };
