@@ -90,24 +90,14 @@ fn other_documents_than_hl7() {
     let Some((home, python)) = stage("python3") else { return };
     std::fs::write(home.path().join("patches.py"), PATCHES).unwrap();
     std::fs::copy(example("hermes.py"), home.path().join("hermes.py")).unwrap();
-    for (file, text, path, views, want) in [
-        (
-            "task.json",
-            "{\n \"n\" : \"a\", \"k\":[1.50]}\n",
-            "/n",
-            all,
-            "{\n \"n\" : \"b\", \"k\":[1.50]}\n",
-        ),
-        ("task.yaml", "# why\nn: a  # so\nk: [1]\n", "/n", 3, "# why\nn: \"b\"  # so\nk: [1]\n"),
-        (
-            "task.toml",
-            "# why\nn = 'a' # so\nk = [ 1 ]\n",
-            "/n",
-            all,
-            "# why\nn = \"b\" # so\nk = [ 1 ]\n",
-        ),
-        ("question.txt", "Why?\r\na\nSo.", "2", 0, "Why?\r\nb\nSo."),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        ("a.json", "{\n \"n\" : \"a\", \"k\":[1.50]}", "/n", 3, "{\n \"n\" : \"b\", \"k\":[1.50]}"),
+        ("a.yaml", "# why\nn: a  # so\nk: [1]\n", "/n", 3, "# why\nn: \"b\"  # so\nk: [1]\n"),
+        ("a.toml", "# why\nn = 'a' # so\nk = [ 1 ]\n", "/n", 3, "# why\nn = \"b\" # so\nk = [ 1 ]\n"),
+        ("a.txt", "Why?\r\na\nSo.", "2", 0, "Why?\r\nb\nSo."),
+    ];
+    for (file, text, path, views, want) in cases {
         std::fs::write(home.path().join(file), text).unwrap();
         let extension = format!("{python} patches.py {path} b");
         let args = ["extensions", "run", &extension, "-m", file, "-c", "patch", "-v"];
