@@ -7,6 +7,8 @@ const [address, screenshot] = process.argv.slice(3);
 
 /** Has a window opened, the way its bar in `place` offers. */
 async function opened(browser, page, command = "windows/open", place = "#windows") {
+  // The bar of one that was closed may still be there for a moment.
+  await page.waitForFunction((place) => !document.querySelector(`${place} li`), {}, place);
   await press(page, command);
   await page.waitForSelector(`${place} li`);
   const url = await text(page, `${place} strong`);
