@@ -67,7 +67,7 @@ async fn the_token_on_every_path_in_every_place() {
     let face = Face::start(Limits::default()).await;
     let bearer = format!("authorization: Bearer {TOKEN}");
     let (own, key) = (format!("x-ui-token: {TOKEN}"), format!("x-api-key: {TOKEN}"));
-    run(&face, "r1", 6).await;
+    run(&face.service.store, "r1", 6).await;
     let pages = super::pages::ALL.iter().map(|page| (page.path, 200));
     let extensions = ["document", "log", "folder", "icon?extension=x&button=y", "events"];
     let extensions = extensions.map(|path| format!("/ui/extensions/{path}"));
@@ -253,7 +253,7 @@ async fn one_watcher_too_many_is_told_to_come_later() {
 async fn a_watcher_who_does_not_read_is_told_all_of_it_once() {
     const EVENTS: u64 = 3000;
     let face = Face::start(Limits::default()).await;
-    run(&face, "r1", 1).await;
+    run(&face.service.store, "r1", 1).await;
     let watchers = Watchers::default();
     let following = follow(face.service.store.clone(), None, None, &watchers).await.unwrap();
     let mut following = Box::pin(following);
