@@ -139,7 +139,7 @@ fn a_planner_from_start_to_end() {
         [start(0), said(0, "Ada", PLANNER, "no"), checked("Ada", PLANNER, false, Some("stricter"))];
     check(&bad, "needs-fix", 1);
     let second = again(1, 1, "Ada", PLANNER);
-    check(&[&bad[..], &[second.clone()]].concat(), "retrying", 2);
+    check(&[&bad[..], std::slice::from_ref(&second)].concat(), "retrying", 2);
     let resumed = json!({ "type": "run_resumed", "kept": 0, "max_cost_usd": null });
     check(&[start(0), resumed.clone()], "pending", 1);
     check(&[start(0), resumed.clone(), start(1)], "running", 1);
@@ -211,7 +211,7 @@ fn whoever_was_still_working_goes_with_the_run() {
     use Status::{Cancelled, Complete, Pending};
     let (state, _) = after(&first);
     assert_eq!(statuses(&state), [Complete, Cancelled, Cancelled]);
-    let (state, _) = after(&[&first[..], &[resumed.clone()]].concat());
+    let (state, _) = after(&[&first[..], std::slice::from_ref(&resumed)].concat());
     assert_eq!(statuses(&state), [Complete, Pending, Pending]);
     // Bob was let go, and is not asked by the run that goes on.
     let bob = [turn("turn_started", 5, "Bob", PLANNER), failed(5, "Bob", PLANNER, "cancelled")];
