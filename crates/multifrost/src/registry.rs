@@ -104,7 +104,7 @@ impl Registry {
     fn change(&self, change: impl FnOnce(&mut Entries) -> Result<(), Error>) -> Result<(), Error> {
         let at = |error| Error::system("cannot use the registry of services", error);
         file::make(&self.folder).map_err(at)?;
-        let _lock = Lock::take(&self.folder).map_err(at)?;
+        let lock = Lock::take(&self.folder).map_err(at)?;
         let mut entries = match file::read(&self.folder) {
             Ok(entries) => entries,
             Err(file::Unread::Missing) => Map::new(),
@@ -113,7 +113,10 @@ impl Registry {
         };
         let before = entries.clone();
         change(&mut entries)?;
-        if entries == before { Ok(()) } else { file::write(&self.folder, &entries).map_err(at) }
+        if entries == before {
+            return Ok(());
+        }
+        file::write(&self.folder, &entries, || lock.keep()).map_err(at)
     }
 }
 

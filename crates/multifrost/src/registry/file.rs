@@ -61,10 +61,17 @@ pub(super) fn repair(folder: &Path) -> io::Result<Entries> {
     Ok(Map::new())
 }
 
-/// Written beside, and then put in its place at once: no reader sees half of it.
-pub(super) fn write(folder: &Path, entries: &Entries) -> io::Result<()> {
+/// Written beside, and then put in its place at once, if that is still allowed: no reader sees half
+/// of it.
+pub(super) fn write(
+    folder: &Path,
+    entries: &Entries,
+    is_allowed: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
     let beside = folder.join(format!("{NAME}.{}.tmp", crate::id::fresh()));
-    let written = write_to(&beside, entries).and_then(|()| fs::rename(&beside, folder.join(NAME)));
+    let written = write_to(&beside, entries)
+        .and_then(|()| is_allowed())
+        .and_then(|()| fs::rename(&beside, folder.join(NAME)));
     if written.is_err() {
         // The error that matters is the first one.
         let _ = fs::remove_file(&beside);

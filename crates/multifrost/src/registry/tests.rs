@@ -117,6 +117,33 @@ fn s11_8_s11_9_locks_of_the_dead_are_broken() {
 }
 
 #[test]
+fn s11_3_a_file_is_replaced_and_never_written_in_place() {
+    let place = Place::new();
+    let _one = place.registry.register("one", 1).unwrap();
+    let mut before = fs::File::open(place.folder.path().join("services.json")).unwrap();
+    let two = place.registry.register("two", 2).unwrap();
+    drop(two);
+    // Whoever has begun to read finds what was there then, whole.
+    let text = std::io::read_to_string(&mut before).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), place.json());
+    assert!(place.json().get("one").is_some());
+}
+
+#[test]
+fn s11_3_who_reads_while_others_write_finds_it_whole() {
+    let place = Place::new();
+    let _one = place.registry.register("one", 1).unwrap();
+    let registry = place.registry.clone();
+    let writing = thread::spawn(move || {
+        (0..50).for_each(|_| drop(registry.register("two", 2).unwrap()));
+    });
+    while !writing.is_finished() {
+        assert_eq!(place.json()["one"]["port"], 1);
+    }
+    writing.join().unwrap();
+}
+
+#[test]
 fn s11_8_a_fresh_lock_of_either_kind_is_waited_for() {
     for name in ["services.lock", "services.json.lock"] {
         let place = Place::new();
