@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::limits::CONNECTIONS_MAX;
+use crate::limits::{CONNECTIONS_MAX, HANDSHAKE_MAX};
 use crate::zmtp::Role;
 pub(crate) use inbox::{Inbox, Patience};
 pub(crate) use link::{Link, SendError};
@@ -31,8 +31,8 @@ pub(crate) struct Terms {
 /// Connects to a port of this machine and shakes hands.
 pub(crate) fn connect(port: u16, terms: Terms) -> io::Result<(Arc<Link>, Inbox)> {
     let address = SocketAddr::new(LOOPBACK, port);
-    let stream = TcpStream::connect_timeout(&address, crate::limits::HANDSHAKE_MAX)?;
-    inbox::shake_hands(stream, terms)
+    let stream = TcpStream::connect_timeout(&address, HANDSHAKE_MAX)?;
+    inbox::shake_hands(stream, terms, HANDSHAKE_MAX)
 }
 
 /// A listening socket that gives each connection a thread.
@@ -48,7 +48,8 @@ impl Server {
         let listener = TcpListener::bind((ip, port))?;
         let server = Server { address: listener.local_addr()?, is_closed: Arc::default() };
         let is_closed = server.is_closed.clone();
-        Ok((server, Listening { listener, is_closed }))
+        let connections_max = CONNECTIONS_MAX;
+        Ok((server, Listening { listener, is_closed, connections_max }))
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -78,6 +79,7 @@ impl Drop for Server {
 pub(crate) struct Listening {
     listener: TcpListener,
     is_closed: Arc<AtomicBool>,
+    connections_max: usize,
 }
 
 impl Listening {
@@ -96,14 +98,14 @@ impl Listening {
             }
             // An accept that fails is the connection's fault; one beyond the limit is closed.
             let Ok(stream) = stream else { continue };
-            if count.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
+            if count.fetch_add(1, Ordering::SeqCst) >= self.connections_max {
                 count.fetch_sub(1, Ordering::SeqCst);
                 continue;
             }
             let place = Place(count.clone());
             let serve = serve.clone();
             let spawned = thread::Builder::new().name("multifrost-peer".into()).spawn(move || {
-                if let Ok((link, mut inbox)) = inbox::shake_hands(stream, terms) {
+                if let Ok((link, mut inbox)) = inbox::shake_hands(stream, terms, HANDSHAKE_MAX) {
                     inbox.place = Some(place);
                     serve(link, inbox);
                 }

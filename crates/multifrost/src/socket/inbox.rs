@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,7 +15,6 @@ use rustix::net::{RecvFlags, recv};
 use super::spin::{SPIN_MAX, Spin};
 use super::{Link, Place, Terms};
 use crate::envelope::Packet;
-use crate::limits::HANDSHAKE_MAX;
 use crate::wait::now;
 use crate::zmtp::{self, Event, Session};
 
@@ -52,7 +51,11 @@ pub(crate) struct Inbox {
 }
 
 /// Greets, and waits for READY, within a limit.
-pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Link>, Inbox)> {
+pub(super) fn shake_hands(
+    stream: TcpStream,
+    terms: Terms,
+    max: Duration,
+) -> io::Result<(Arc<Link>, Inbox)> {
     stream.set_nodelay(true)?;
     if stream.peer_addr()?.ip().is_loopback() {
         // Nothing is ever congested there, and this costs least. Every system has it; where it
@@ -65,7 +68,7 @@ pub(super) fn shake_hands(stream: TcpStream, terms: Terms) -> io::Result<(Arc<Li
     let stream_read = stream.try_clone()?;
     let mut inbox =
         Inbox { stream: stream_read, session, buffer, unread: 0..0, has_read: false, place: None };
-    let deadline = now() + HANDSHAKE_MAX;
+    let deadline = now() + max;
     (&stream).write_all(&zmtp::GREETING)?;
     inbox.expect(&Event::Greeted, deadline)?;
     (&stream).write_all(&zmtp::ready(terms.role))?;

@@ -150,6 +150,32 @@ fn strangers_are_closed_and_others_served() {
 }
 
 #[test]
+fn there_are_so_many_connections_at_once_and_no_more() {
+    let (server, mut listening) = Server::bind(LOOPBACK, 0).unwrap();
+    assert_eq!(listening.connections_max, CONNECTIONS_MAX);
+    listening.connections_max = 2;
+    let (sender, peers) = mpsc::channel();
+    let serve = move |link, inbox| sender.send((link, inbox)).unwrap();
+    thread::spawn(move || listening.run(ROUTER, serve));
+    let first: Vec<_> = (0..2).map(|_| connect(server.port(), DEALER).unwrap()).collect();
+    let served: Vec<Peer> = peers.iter().take(2).collect();
+    assert!(connect(server.port(), DEALER).is_err(), "it is closed without a greeting");
+    // When one has ended there is room again.
+    drop((first, served));
+    connect(server.port(), DEALER).unwrap();
+    peers.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
+fn who_says_nothing_is_not_waited_for_longer_than_is_allowed() {
+    let listener = TcpListener::bind((LOOPBACK, 0)).unwrap();
+    let _silent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    let error = inbox::shake_hands(stream, ROUTER, Duration::ZERO).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+}
+
+#[test]
 fn a_ping_is_answered() {
     let (server, peers) = server(ROUTER);
     let mut raw = TcpStream::connect((LOOPBACK, server.port())).unwrap();
