@@ -5,6 +5,7 @@ mod desk;
 mod functions;
 mod items;
 mod output;
+mod panics;
 mod reply;
 mod standby;
 mod start;

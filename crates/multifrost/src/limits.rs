@@ -14,7 +14,7 @@ pub const PENDING_CALLS_MAX: usize = 1024;
 pub const EACH_CALLS_MAX: usize = 100;
 /// How long a call may take where nothing else is said; then it is given up.
 pub const CALL_MAX: Duration = Duration::from_secs(60);
-/// Calls that a child keeps for later; beyond that it reads no more until one is done.
+/// Calls that a child keeps for later; a further one is refused at once.
 pub const WAITING_CALLS_MAX: usize = 4096;
 /// Calls that a child may be told to run at once.
 pub const CONCURRENCY_MAX: usize = 1024;

@@ -19,6 +19,7 @@ impl std::error::Error for Malformed {}
 pub(crate) const TOO_DEEP: Malformed = Malformed("msgpack nested too deep");
 const TOO_SHORT: Malformed = Malformed("msgpack that breaks off");
 const NO_MARKER: Malformed = Malformed("0xc1 begins no msgpack value");
+const NO_TEXT: Malformed = Malformed("a key of a map is no text");
 
 /// A value, or how a list or a map begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -129,6 +130,23 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn check(&mut self, levels: usize) -> Result<(), Malformed> {
+        match self.token()? {
+            Token::Array(items) => {
+                let levels = levels.checked_sub(1).ok_or(TOO_DEEP)?;
+                (0..items).try_for_each(|_| self.check(levels))
+            }
+            Token::Map(pairs) => {
+                let levels = levels.checked_sub(1).ok_or(TOO_DEEP)?;
+                (0..pairs).try_for_each(|_| match self.token()? {
+                    Token::Str(_) => self.check(levels),
+                    _ => Err(NO_TEXT),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn take(&mut self, bytes: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(TOO_SHORT)?;
         self.rest = rest;
@@ -164,6 +182,14 @@ impl<'a> Reader<'a> {
     fn map(&self, pairs: usize) -> Result<Token<'a>, Malformed> {
         if pairs > self.rest.len() / 2 { Err(TOO_SHORT) } else { Ok(Token::Map(pairs)) }
     }
+}
+
+/// Whether bytes are one value that every library reads: whole, with so many levels at most, and
+/// with texts for keys. Others are dropped without a word by some.
+pub(crate) fn check(packed: &[u8], levels: usize) -> Result<(), Malformed> {
+    let mut reader = Reader::new(packed);
+    reader.check(levels)?;
+    if reader.is_empty() { Ok(()) } else { Err(Malformed("bytes after the value")) }
 }
 
 /// The text of a packed value, if it is one.

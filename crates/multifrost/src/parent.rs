@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::error::Error;
+use crate::limits::DEPTH_MAX;
 #[cfg(doc)]
 use crate::limits::EACH_CALLS_MAX;
 use crate::msgpack::{self, EMPTY_ARRAY, NIL};
@@ -225,7 +226,10 @@ fn pack(args: impl Serialize) -> Result<Arc<Vec<u8>>, Error> {
         return Ok(Arc::new(vec![EMPTY_ARRAY]));
     }
     match msgpack::Reader::new(&packed).token() {
-        Ok(msgpack::Token::Array(_)) => Ok(Arc::new(packed)),
+        Ok(msgpack::Token::Array(_)) => match msgpack::check(&packed, DEPTH_MAX) {
+            Ok(()) => Ok(Arc::new(packed)),
+            Err(flaw) => Err(Error::Arguments(flaw.to_string())),
+        },
         _ => Err(Error::Arguments("they are no tuple and no list".into())),
     }
 }
@@ -237,4 +241,23 @@ fn s6_1_4_s30_2_arguments_are_a_list() {
     assert_eq!(pack(()).unwrap()[..], b"\x90"[..]);
     assert_eq!(pack([Value::Nil]).unwrap()[..], b"\x91\xc0"[..]);
     assert_eq!(pack(5), Err(Error::Arguments("they are no tuple and no list".into())));
+}
+
+#[cfg(test)]
+#[test]
+fn s6_1_4_arguments_are_what_every_library_can_read() {
+    #[derive(Serialize)]
+    struct Point {
+        x: i32,
+    }
+    assert_eq!(pack((Point { x: 1 },)).unwrap()[..], b"\x91\x81\xa1x\x01"[..]);
+    let refused = |why: &str| Err(Error::Arguments(why.into()));
+    let numbers = std::collections::BTreeMap::from([(1, 2)]);
+    assert_eq!(pack((&numbers,)), refused("a key of a map is no text"));
+    assert_eq!(pack(([Point { x: 1 }], [&numbers])), refused("a key of a map is no text"));
+    let bytes = Value::Map(vec![(b"x"[..].into(), Value::Nil)]);
+    assert_eq!(pack([bytes]), refused("a key of a map is no text"));
+    let nested = |levels| (1..levels).fold(Value::Array(vec![]), |it, _| Value::Array(vec![it]));
+    assert!(pack([nested(DEPTH_MAX - 1)]).is_ok());
+    assert_eq!(pack([nested(DEPTH_MAX)]), refused("msgpack nested too deep"));
 }

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
 
+use super::desk::Admitted;
 use super::reply::{Job, Step};
 use super::standby::Standby;
 use super::{Ended, Running};
@@ -78,11 +79,11 @@ impl Crew {
                 Step::End => self.child.shut_down(),
                 Step::Cancel(ticket) => ticket.cancel(),
                 Step::Taken(ticket, total) => ticket.taken(total),
-                Step::Run(job) => {
-                    if let Some(job) = self.child.desk.admit(job) {
-                        return Reading::Call(job, inbox.has_more());
-                    }
-                }
+                Step::Run(job) => match self.child.desk.admit(job) {
+                    Admitted::Now(job) => return Reading::Call(job, inbox.has_more()),
+                    Admitted::Later => {}
+                    Admitted::Never(job) => send(&self.link, self.child.refuse(&job)),
+                },
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Which calls run and which wait: at most so many of each.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::reply::Job;
 use super::ticket::Ticket;
@@ -12,7 +12,17 @@ use crate::socket::Link;
 pub(super) struct Desk {
     concurrency: usize,
     jobs: Mutex<Jobs>,
-    room: Condvar,
+}
+
+/// What becomes of a job.
+#[derive(Debug)]
+pub(super) enum Admitted {
+    /// It may run, on this thread.
+    Now(Job),
+    /// It waits for [`Desk::done`].
+    Later,
+    /// Too many wait already.
+    Never(Job),
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +40,7 @@ impl Jobs {
 
 impl Desk {
     pub(super) fn new(concurrency: usize) -> Desk {
-        Desk { concurrency, jobs: Mutex::default(), room: Condvar::new() }
+        Desk { concurrency, jobs: Mutex::default() }
     }
 
     /// Whether calls may run at the same time.
@@ -38,18 +48,18 @@ impl Desk {
         self.concurrency > 1
     }
 
-    /// The job again if it may run now, on this thread; else it waits for [`Desk::done`]. While
-    /// there is no room this waits, and the connection is not read.
-    pub(super) fn admit(&self, job: Job) -> Option<Job> {
-        let is_full = |jobs: &mut Jobs| jobs.waiting.len() >= WAITING_CALLS_MAX && !jobs.is_closed;
-        let jobs = self.room.wait_while(self.lock(), is_full);
-        let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
+    /// It never waits: what comes behind a call may be no call.
+    pub(super) fn admit(&self, job: Job) -> Admitted {
+        let mut jobs = self.lock();
         if jobs.running.len() < self.concurrency {
             jobs.running.push(job.ticket.clone());
-            return Some(job);
+            return Admitted::Now(job);
+        }
+        if jobs.waiting.len() >= WAITING_CALLS_MAX {
+            return Admitted::Never(job);
         }
         jobs.waiting.push_back(job);
-        None
+        Admitted::Later
     }
 
     /// A job is done: here is the next, if one waits.
@@ -59,7 +69,6 @@ impl Desk {
         let next = if jobs.is_closed { None } else { jobs.waiting.pop_front() };
         if let Some(next) = &next {
             jobs.running.push(next.ticket.clone());
-            self.room.notify_one();
         }
         next
     }
@@ -81,7 +90,6 @@ impl Desk {
         let mut jobs = self.lock();
         jobs.is_closed = true;
         jobs.waiting.clear();
-        self.room.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, Jobs> {

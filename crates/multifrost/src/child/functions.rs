@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -12,8 +12,10 @@ use serde::de::DeserializeOwned;
 
 use super::Tokio;
 use super::items::Items;
+use super::panics::caught;
 use super::ticket::Ticket;
-use crate::msgpack::{EMPTY_ARRAY, NIL};
+use crate::limits::DEPTH_MAX;
+use crate::msgpack::{self, EMPTY_ARRAY, NIL};
 
 /// Why a function failed, as its caller reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +24,20 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of some kind: `ValueError: too small`.
+    /// A failure of some kind: `ValueError: too small`. Its place in the program goes with it.
+    #[track_caller]
     pub fn new(kind: &str, message: impl fmt::Display) -> Failure {
+        Failure::at(Location::caller(), format!("{kind}: {message}"))
+    }
+
+    /// One that is no function's own, and has no place.
+    pub(super) fn ours(kind: &str, message: impl fmt::Display) -> Failure {
         Failure { text: format!("{kind}: {message}") }
+    }
+
+    /// As the tracebacks of Python begin.
+    pub(super) fn at(place: impl fmt::Display, text: String) -> Failure {
+        Failure { text: text + &format!("\nTraceback:\n  at {place}") }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -32,8 +45,9 @@ impl Failure {
     }
 }
 
-/// Any error: its words, and below them what caused it, line by line.
+/// Any error: its words, below them what caused it, line by line, and where it was met.
 impl<E: std::error::Error> From<E> for Failure {
+    #[track_caller]
     fn from(error: E) -> Failure {
         /// A chain that is longer is cut.
         const CAUSES_MAX: usize = 32;
@@ -42,9 +56,12 @@ impl<E: std::error::Error> From<E> for Failure {
         for cause in causes.take(CAUSES_MAX) {
             text += &format!("\nCaused by: {cause}");
         }
-        Failure { text }
+        Failure::at(Location::caller(), text)
     }
 }
+
+/// An item may have to stand in a list.
+const ITEM_DEPTH_MAX: usize = DEPTH_MAX - 1;
 
 type Answer = Result<Vec<u8>, Failure>;
 type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
@@ -95,11 +112,7 @@ impl Function {
                 Ok(None)
             }
         };
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(Failure::new("Panic", text))
-        })
+        caught(run)
     }
 }
 
@@ -112,7 +125,8 @@ impl Functions {
         name: &str,
         run: impl Fn(A) -> Result<R, Failure> + Send + Sync + 'static,
     ) {
-        self.add_packed(name, move |args| pack(&run(unpack(args)?)?));
+        let run = move |args: &[u8]| pack(&run(unpack(args)?)?, DEPTH_MAX);
+        self.0.insert(name.into(), Function::Now(Arc::new(run)));
     }
 
     pub(super) fn add_async<A, R, F>(
@@ -126,7 +140,7 @@ impl Functions {
     {
         let run = move |args: &[u8]| -> Result<Later, Failure> {
             let running = run(unpack(args)?);
-            Ok(Box::pin(async move { pack(&running.await?) }))
+            Ok(Box::pin(async move { pack(&running.await?, DEPTH_MAX) }))
         };
         self.0.insert(name.into(), Function::Later(Arc::new(run)));
     }
@@ -141,7 +155,7 @@ impl Functions {
         I: IntoIterator<Item = Result<R, Failure>, IntoIter: 'static>,
     {
         let run = move |args: &[u8]| -> Result<Each, Failure> {
-            Ok(Box::new(run(unpack(args)?)?.into_iter().map(|item| pack(&item?))))
+            Ok(Box::new(run(unpack(args)?)?.into_iter().map(|item| pack(&item?, ITEM_DEPTH_MAX))))
         };
         self.0.insert(name.into(), Function::Each(Arc::new(run)));
     }
@@ -156,7 +170,7 @@ impl Functions {
         S: Stream<Item = Result<R, Failure>> + Send + 'static,
     {
         let run = move |args: &[u8]| -> Result<EachLater, Failure> {
-            Ok(Box::pin(run(unpack(args)?).map(|item| pack(&item?))))
+            Ok(Box::pin(run(unpack(args)?).map(|item| pack(&item?, ITEM_DEPTH_MAX))))
         };
         self.0.insert(name.into(), Function::EachLater(Arc::new(run)));
     }
@@ -166,6 +180,7 @@ impl Functions {
         name: &str,
         run: impl Fn(&[u8]) -> Answer + Send + Sync + 'static,
     ) {
+        let run = move |args: &[u8]| checked(run(args)?, DEPTH_MAX);
         self.0.insert(name.into(), Function::Now(Arc::new(run)));
     }
 
@@ -178,7 +193,7 @@ impl Functions {
             return None;
         }
         let names: Vec<String> = self.0.keys().filter(|it| !it.starts_with('_')).cloned().collect();
-        Some(Function::Now(Arc::new(move |_| pack(&names))))
+        Some(Function::Now(Arc::new(move |_| pack(&names, DEPTH_MAX))))
     }
 }
 
@@ -188,10 +203,18 @@ fn unpack<A: DeserializeOwned>(args: &[u8]) -> Result<A, Failure> {
         Err(_) if args == [EMPTY_ARRAY] => rmp_serde::from_slice(&[NIL]),
         read => read,
     };
-    read.map_err(|error| Failure::new("TypeError", format!("invalid arguments: {error}")))
+    read.map_err(|error| Failure::ours("TypeError", format!("invalid arguments: {error}")))
 }
 
-fn pack(result: &impl Serialize) -> Answer {
-    rmp_serde::to_vec_named(result)
-        .map_err(|error| Failure::new("TypeError", format!("the result cannot be sent: {error}")))
+fn pack(result: &impl Serialize, levels: usize) -> Answer {
+    checked(rmp_serde::to_vec_named(result).map_err(unsent)?, levels)
+}
+
+/// A result as it is, if every library can read it.
+fn checked(packed: Vec<u8>, levels: usize) -> Answer {
+    msgpack::check(&packed, levels).map(|()| packed).map_err(unsent)
+}
+
+fn unsent(why: impl fmt::Display) -> Failure {
+    Failure::ours("TypeError", format!("the result cannot be sent: {why}"))
 }

@@ -43,7 +43,7 @@ impl<'a> Items<'a> {
                 ticket.sent(item.len());
                 Ok(())
             }
-            _ => Err(Failure::new("BrokenPipe", "the caller is gone")),
+            _ => Err(Failure::ours("BrokenPipe", "the caller is gone")),
         }
     }
 
@@ -82,5 +82,5 @@ pub(super) fn offer_if(is_offered: bool) -> Notes<'static> {
 }
 
 pub(super) fn too_long(bytes: usize, max: usize) -> Failure {
-    Failure::new("ValueError", format!("the answer has {bytes} bytes, {max} at most"))
+    Failure::ours("ValueError", format!("the answer has {bytes} bytes, {max} at most"))
 }

@@ -10,6 +10,7 @@ use super::{Ended, Running};
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now, range};
 use crate::ext::{Notes, UNAUTHENTICATED};
 use crate::id;
+use crate::limits::WAITING_CALLS_MAX;
 use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
 use crate::socket::Link;
 use crate::token::Token as Secret;
@@ -71,7 +72,7 @@ impl Running {
             }
             (Some(Kind::Call), Some(_)) if envelope.id.is_none() => Step::Ignore,
             (Some(Kind::Call), Some(flaw)) => {
-                let failure = Failure::new("ValueError", flaw);
+                let failure = Failure::ours("ValueError", flaw);
                 Step::Answer(refusal(&envelope, &notes, failure.text()))
             }
             (_, Some(_)) => Step::Ignore,
@@ -152,6 +153,12 @@ impl Running {
             bytes if bytes <= max => draft.finish(),
             bytes => failed(ticket, &too_long(bytes, max)).finish(),
         }
+    }
+
+    /// What is said to a call for which there is no room.
+    pub(super) fn refuse(&self, job: &Job) -> Packet {
+        let why = format!("too many calls wait, {WAITING_CALLS_MAX} at most");
+        failed(&job.ticket, &Failure::ours("Busy", why)).finish()
     }
 
     /// The end, because of a message.

@@ -115,11 +115,7 @@ impl Running {
         let bound = Server::bind(service.ip, service.port);
         let (server, listening) =
             bound.map_err(|error| Error::system("cannot listen for parents", error))?;
-        if !service.ip.is_loopback() {
-            let warning = match service.token {
-                Some(_) => "listening beyond this machine: whoever has the token can call",
-                None => "listening beyond this machine: whoever reaches it can call",
-            };
+        if let Some(warning) = warning(service) {
             // A warning that nobody can read is no reason not to serve.
             let _ = writeln!(std::io::stderr(), "{}: {warning}", service.id);
         }
@@ -131,6 +127,15 @@ impl Running {
         };
         let registration = registry.register(&service.id, server.port())?;
         Ok(Door::Service { _server: server, _registration: registration })
+    }
+}
+
+/// What the person should know about where a service listens.
+fn warning(service: &Service) -> Option<&'static str> {
+    match service.token {
+        _ if service.ip.is_loopback() => None,
+        Some(_) => Some("listening beyond this machine: whoever has the token can call"),
+        None => Some("listening beyond this machine: whoever reaches it can call"),
     }
 }
 
@@ -202,4 +207,16 @@ fn s10_1_5_s37_3_a_child_without_a_valid_port_does_not_start() {
     assert_eq!(spawn_port(Some("1024")), Ok(Some(1024)));
     assert_eq!(spawn_port(Some("65535")), Ok(Some(65535)));
     assert_eq!(spawn_port(None), Ok(None));
+}
+
+#[cfg(test)]
+#[test]
+fn s18_2_a_service_is_on_this_machine_only_unless_told_otherwise() {
+    let service = Service::new("math");
+    assert!(service.ip.is_loopback());
+    assert_eq!(warning(&service), None);
+    let wide = Service { ip: std::net::Ipv4Addr::UNSPECIFIED.into(), ..service };
+    assert!(warning(&wide).is_some_and(|it| it.ends_with("whoever reaches it can call")));
+    let guarded = Service { token: Some(Token::new("secret")), ..wide };
+    assert!(warning(&guarded).is_some_and(|it| it.ends_with("whoever has the token can call")));
 }

@@ -1,4 +1,6 @@
 mod ext;
+mod live;
+mod results;
 mod talk;
 
 use std::io::Write as _;
@@ -213,12 +215,36 @@ fn s6_1_5_s9_3_s15_1_s15_2_s21_5_s22_7_s25_7_s26_4_s30_3_s34_7_namespaces() {
 
 #[test]
 fn s6_3_3_s7_4_1_s9_7_s13_1_s22_10_failures() {
-    check(vec![
-        (call("fail", b"\x90").payload(), "error 1 ValueError: no"),
-        (call("panic", b"\x90").payload(), "error 1 Panic: out of luck"),
-    ]);
-    let caused = std::io::Error::other(crate::Error::Stopped);
-    assert_eq!(Failure::from(caused).text(), "the worker was stopped");
+    let bench = bench(child());
+    for (function, words) in [("fail", "ValueError: no"), ("panic", "Panic: out of luck")] {
+        let answer = bench.answer(&call(function, b"\x90").payload());
+        let (said, place) = answer.split_once("\nTraceback:\n  at ").unwrap();
+        assert_eq!(said, format!("error 1 {words}"));
+        assert!(place.starts_with(file!()), "{place}");
+    }
+}
+
+#[test]
+fn s6_3_3_s9_7_a_failure_has_its_causes_and_its_place() {
+    #[derive(Debug)]
+    struct Chain(u32);
+    impl std::fmt::Display for Chain {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "link {}", self.0)
+        }
+    }
+    impl std::error::Error for Chain {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            const CHAIN: [Chain; 3] = [Chain(0), Chain(1), Chain(2)];
+            CHAIN.get(self.0 as usize + 1).map(|it| it as _)
+        }
+    }
+    let fail = || -> Result<(), Failure> { Err(Chain(0))? };
+    let place = format!("\nTraceback:\n  at {}:{}:", file!(), line!() - 1);
+    let failure = fail().unwrap_err();
+    let text = failure.text();
+    let words = "link 0\nCaused by: link 1\nCaused by: link 2";
+    assert!(text.strip_prefix(words).is_some_and(|it| it.starts_with(&place)), "{text}");
 }
 
 #[test]
@@ -315,35 +341,4 @@ fn s14_5_s36_2_output_is_told_in_pieces_or_not_at_all() {
         let output = Envelope::scan(&message).unwrap().output.and_then(msgpack::text).unwrap();
         assert_eq!(output.len(), bytes);
     }
-}
-
-#[test]
-fn s4_5_s9_8_a_running_child_survives_what_is_no_call() {
-    let folder = tempfile::tempdir().unwrap();
-    let registry = Registry::at(folder.path());
-    let service = Service { registry: Some(registry.clone()), ..Service::new("odd") };
-    let child = child().service(service);
-    let stopper = child.stopper();
-    let running = std::thread::spawn(move || child.serve(None, None));
-    let port = loop {
-        match registry.find("odd") {
-            Some(found) => break found.port,
-            None => crate::wait::pause(std::time::Duration::from_millis(5)),
-        }
-    };
-    let terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
-    let (link, mut inbox) = connect(port, terms).unwrap();
-    let junk: &[&[u8]] = &[b"", b"junk", b"\xc1", b"\xdf\xff\xff\xff\xff", b"\x81\xa3app\xa1x"];
-    for payload in junk {
-        let framed = [&[1, 0, 0, payload.len() as u8], *payload].concat();
-        link.try_send(Packet::raw(framed)).unwrap();
-    }
-    // A message without a delimiter.
-    link.try_send(Packet::raw(b"\0\x01x".to_vec())).unwrap();
-    link.try_send(call("add", b"\x92\x01\x02").finish()).unwrap();
-    let answer = inbox.next(&link).unwrap();
-    assert_eq!(Envelope::scan(&answer).unwrap().result, Some(&b"\x03"[..]));
-    stopper.stop();
-    assert_eq!(running.join().unwrap(), Ok(Ended::Stopped));
-    assert_eq!(registry.find("odd"), None);
 }

@@ -106,13 +106,13 @@ impl Ticket {
                 return Some(Err(cancelled()));
             }
             if state.is_gone {
-                return Some(Err(Failure::new("BrokenPipe", "the caller is gone")));
+                return Some(Err(Failure::ours("BrokenPipe", "the caller is gone")));
             }
             let has_room =
                 state.open.len() < STREAM_ITEMS_MAX && state.open_bytes < STREAM_BYTES_MAX;
             has_room.then_some(Ok(()))
         });
-        let stalled = || Err(Failure::new("TimeoutError", "the caller takes no more items"));
+        let stalled = || Err(Failure::ours("TimeoutError", "the caller takes no more items"));
         block_on(room, ANSWER_MAX).unwrap_or_else(stalled)
     }
 
@@ -155,7 +155,7 @@ impl Ticket {
 }
 
 pub(super) fn cancelled() -> Failure {
-    Failure::new("Cancelled", "the caller has given up")
+    Failure::ours("Cancelled", "the caller has given up")
 }
 
 /// Whether the caller of a running function still wants its answer. A function that waits is ended

@@ -185,3 +185,17 @@ fn s8_10_pauses_grow_to_a_limit() {
     let pauses = [0, 1, 2, 6, 7, u32::MAX].map(|it| restart.pause_after(it).as_millis());
     assert_eq!(pauses, [100, 200, 400, 6400, 10_000, 10_000]);
 }
+
+#[cfg(test)]
+#[test]
+fn s18_2_a_parent_listens_on_this_machine_only_unless_told_otherwise() {
+    assert!(Options::default().ip.is_loopback());
+}
+
+#[cfg(test)]
+#[test]
+fn s38_1_heartbeats_are_those_of_the_other_libraries() {
+    let Heartbeat { first, interval, max, misses_max } = Options::default().heartbeat.unwrap();
+    let seconds = [first, interval, max].map(|it| it.as_secs_f64());
+    assert_eq!((seconds, misses_max), ([1.0, 5.0, 3.0], 3));
+}

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::envelope::{Envelope, Kind, range};
 use crate::error::Error;
-use crate::msgpack::{self, NIL, Reader, Token};
+use crate::msgpack::{self, Malformed, NIL, Reader, Token};
 use crate::value::Value;
 
 /// What a function gave, still packed.
@@ -49,13 +49,16 @@ impl Reply {
     }
 }
 
-/// What a message answers: where its result stands, or the words of an ERROR.
+/// What a message answers: where its result stands, the words of an ERROR, or that it cannot be
+/// read.
 pub(super) fn answer(
     envelope: &Envelope<'_>,
+    flaw: Option<Malformed>,
     message: &[u8],
 ) -> Result<Option<Range<usize>>, Error> {
-    match envelope.kind {
-        Some(Kind::Error) => Err(Error::Remote(error_text(envelope))),
+    match (envelope.kind, flaw) {
+        (Some(Kind::Error), _) => Err(Error::Remote(error_text(envelope))),
+        (_, Some(flaw)) => Err(Error::Answer(flaw.to_string())),
         _ => Ok(envelope.result.map(|result| range(result, message))),
     }
 }

@@ -360,7 +360,12 @@ impl Shared {
 
     /// A message from the worker; the answer if it is one to a call.
     pub(super) fn take(&self, message: Vec<u8>) -> Option<Answer> {
-        let envelope = Envelope::scan(&message).ok()?;
+        let (envelope, flaw) = Envelope::scan_all(&message);
+        let envelope = envelope?;
+        // Of what cannot be read only an answer is of use: somebody waits for it.
+        if flaw.is_some() && !matches!(envelope.kind, Some(Kind::Response | Kind::Error)) {
+            return None;
+        }
         let id = || envelope.id.and_then(msgpack::text);
         match envelope.kind? {
             Kind::Stdout => self.print(Stream::Out, envelope.output),
@@ -368,8 +373,10 @@ impl Shared {
             Kind::Heartbeat => self.beat.answered(id()),
             Kind::Response | Kind::Error => {
                 let text = envelope.id.and_then(msgpack::text_bytes)?;
-                self.peer.settle(envelope.metadata);
-                let result = reply::answer(&envelope, &message);
+                if flaw.is_none() {
+                    self.peer.settle(envelope.metadata);
+                }
+                let result = reply::answer(&envelope, flaw, &message);
                 let slot = self.lock().remove(text);
                 if let Some(slot) = slot {
                     let result = result.map(|it| Reply::new(message, it));
@@ -379,7 +386,8 @@ impl Shared {
                 self.streams.end(&id, result.map(|it| Reply::new(message, it)), items);
             }
             Kind::Stream => {
-                let (id, result) = (id()?.to_string(), reply::answer(&envelope, &message).ok()?);
+                let (id, result) =
+                    (id()?.to_string(), reply::answer(&envelope, None, &message).ok()?);
                 self.streams.item(&id, Reply::new(message, result));
             }
             Kind::Call | Kind::Shutdown | Kind::Cancel => {}

@@ -125,6 +125,58 @@ fn s7_3_1_a_missing_result_is_nothing() {
 }
 
 #[test]
+fn s4_5_an_answer_that_cannot_be_read_is_an_error_at_once() {
+    let mut far = far(Options::default());
+    let deep = [vec![0x91; 300], vec![0xc0]].concat();
+    for (result, why) in [
+        (&deep[..], "msgpack nested too deep"),
+        (b"", "msgpack that breaks off"),
+        (b"\xc1", "0xc1 begins no msgpack value"),
+        (b"\x01\x02", "bytes after the message"),
+    ] {
+        let answer = far.check(|id| vec![response(Id::Text(id), result)]);
+        assert_eq!(answer, Err(Error::Answer(why.into())));
+    }
+    // What is no answer is dropped, as ever.
+    let reply = far.check(|id| {
+        let call = Draft::new(Kind::Call, Id::Text(id)).packed("args", &deep).finish();
+        vec![call, response(Id::Text(id), b"\x03")]
+    });
+    assert_eq!(reply.unwrap().read(), Ok(3));
+}
+
+#[test]
+fn s16_2_a_call_beyond_the_limit_waits_for_a_place() {
+    let mut far = far(Options { pending_calls_max: 1, ..Options::default() });
+    let (shared, options, args) = (far.shared.clone(), CallOptions::default(), one_two());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let begin = || Box::pin(shared.request(&options, "add", &args));
+    let (mut first, mut second) = (begin(), begin());
+    // Calls that are sent together are sent when they are polled again.
+    for _ in 0..3 {
+        assert!(first.as_mut().poll(&mut context).is_pending());
+        assert!(second.as_mut().poll(&mut context).is_pending());
+    }
+    let mark = Draft::new(Kind::Heartbeat, Id::Text("mark")).finish();
+    far.shared.link_now().unwrap().try_send(mark).unwrap();
+    let mut heard = || {
+        let message = far.inbox.next(&far.link).unwrap();
+        let envelope = Envelope::scan(&message).unwrap();
+        (envelope.kind.unwrap(), envelope.id.and_then(msgpack::text).unwrap().to_string())
+    };
+    let (kind, id) = heard();
+    assert_eq!(kind, Kind::Call);
+    assert_eq!(heard(), (Kind::Heartbeat, "mark".into()), "no second call before it");
+    let answer = Draft::new(Kind::Response, Id::Text(&id)).packed("result", b"\x03").payload();
+    shared.take(answer).into_iter().for_each(Answer::deliver);
+    assert!(first.as_mut().poll(&mut context).is_ready());
+    drop(first);
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    let (kind, other) = heard();
+    assert!(kind == Kind::Call && other != id);
+}
+
+#[test]
 fn s6_3_1_odd_errors_are_errors_still() {
     let mut far = far(Options::default());
     for (packed, text) in [
@@ -224,6 +276,32 @@ fn s6_6_s38_1_a_heartbeat_on_the_wire() {
         assert!(far.shared.beat.is_answered());
         far.shared.stop();
         asking.join().unwrap();
+    }
+}
+
+#[test]
+fn s38_1_a_service_is_not_asked_for_signs_of_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = crate::registry::Registry::at(folder.path());
+    let (server, listening) = Server::bind(LOOPBACK, 0).unwrap();
+    let serve = |link: Arc<Link>, mut inbox: Inbox| {
+        while let Ok(message) = inbox.next(&link) {
+            let envelope = Envelope::scan(&message).unwrap();
+            // A heartbeat would have no answer and no end.
+            assert_eq!(envelope.kind, Some(Kind::Call));
+            let answer = response(Id::Packed(envelope.id.unwrap()), b"\x03");
+            block_on(link.send(answer), PATIENCE).unwrap().unwrap();
+        }
+    };
+    thread::spawn(move || listening.run(ROUTER, serve));
+    let _registration = registry.register("math", server.port()).unwrap();
+    let none = Duration::ZERO;
+    let often = Heartbeat { first: none, interval: none, max: none, misses_max: 1 };
+    let heartbeat = Some(often);
+    let options = Options { heartbeat, registry: Some(registry), ..Options::default() };
+    let parent = Blocking::connect("math", options).unwrap();
+    for _ in 0..100 {
+        assert_eq!(parent.call("add", (1, 2)), Ok(3));
     }
 }
 

@@ -2,6 +2,7 @@
 //! parent makes of the messages and the answers.
 
 use super::*;
+use crate::child::desk::Admitted;
 use crate::parent::tests::{Far, far};
 use crate::tests::fuzz;
 use crate::zmtp::Event;
@@ -10,7 +11,43 @@ use crate::zmtp::Event;
 /// gets one but a heartbeat. A parent that hears all of it still gets its own answer.
 fn check(bench: &Bench, far: &mut Far, wire: &[u8]) {
     let mut heard: Vec<Vec<u8>> = messages(wire);
-    let answers: Vec<_> = heard.iter().filter_map(|message| answered(bench, message)).collect();
+    let (mut answers, mut calls) = (Vec::new(), Vec::new());
+    let mut next = None;
+    // The first call takes so long that all else comes meanwhile: what is said of calls finds them.
+    for message in &heard {
+        let packet = match bench.running.judge(message.clone(), &bench.link) {
+            Step::Ignore | Step::End => continue,
+            Step::Cancel(ticket) => {
+                ticket.cancel();
+                continue;
+            }
+            Step::Taken(ticket, total) => {
+                ticket.taken(total);
+                continue;
+            }
+            Step::Answer(packet) => packet,
+            Step::Run(job) => {
+                calls.push(message);
+                match bench.running.desk.admit(job) {
+                    Admitted::Now(job) => next = Some(job),
+                    Admitted::Later => {}
+                    Admitted::Never(_) => panic!("no wire of a test has so many calls"),
+                }
+                continue;
+            }
+        };
+        answers.push(fit(message, &packet));
+    }
+    for message in calls {
+        let job = next.take().expect("every call that waits is run");
+        if job.ticket.is_stream {
+            // Nobody takes the items here, so none is made.
+            job.ticket.cancel();
+        }
+        answers.push(fit(message, &bench.running.answer(&job)));
+        next = bench.running.desk.done(&job.ticket);
+    }
+    assert!(next.is_none());
     heard.extend(answers);
     far.hear(&heard);
 }
@@ -26,18 +63,9 @@ fn messages(wire: &[u8]) -> Vec<Vec<u8>> {
     messages
 }
 
-fn answered(bench: &Bench, message: &[u8]) -> Option<Vec<u8>> {
-    let packet = match bench.running.judge(message.to_vec(), &bench.link) {
-        Step::Ignore | Step::End | Step::Cancel(_) | Step::Taken(..) => return None,
-        Step::Answer(packet) => packet,
-        Step::Run(job) if job.ticket.is_stream => {
-            // Nobody takes the items here, so none is made.
-            job.ticket.cancel();
-            bench.running.answer(&job)
-        }
-        Step::Run(job) => bench.running.answer(&job),
-    };
-    let answer = payload(&packet);
+/// The answer in a packet, which fits the message.
+fn fit(message: &[u8], packet: &Packet) -> Vec<u8> {
+    let answer = payload(packet);
     let (asked, said) = (Envelope::scan_all(message).0.unwrap(), Envelope::scan(&answer).unwrap());
     assert!(said.id.is_some() && asked.id.is_none_or(|id| said.id == Some(id)));
     let is_fit = match asked.kind {
@@ -46,7 +74,7 @@ fn answered(bench: &Bench, message: &[u8]) -> Option<Vec<u8>> {
         _ => false,
     };
     assert!(is_fit, "{asked:?} is answered by {said:?}");
-    Some(answer)
+    answer
 }
 
 #[test]
