@@ -89,6 +89,19 @@ async fn s24_6_s32_2_a_service_that_is_asked_to_end_unregisters() {
 }
 
 #[test]
+fn s18_2_a_service_beyond_this_machine_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_frost-worker"));
+    command.arg("math").arg(folder.path()).env_remove("COMLINK_ZMQ_PORT");
+    command.env("FROST_IP", "0.0.0.0").stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut service = Service(command.spawn().unwrap());
+    let mut line = String::new();
+    let errors = service.0.stderr.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(errors), &mut line).unwrap();
+    assert_eq!(line, "math: listening beyond this machine: whoever reaches it can call\n");
+}
+
+#[test]
 fn s10_1_5_a_child_without_port_and_service_exits() {
     for port in [None, Some("80"), Some("x")] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_frost-worker"));

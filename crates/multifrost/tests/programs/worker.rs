@@ -21,12 +21,21 @@ fn main() -> Result<(), Error> {
     if let [service, folder, ..] = &arguments[..] {
         let registry = Some(Registry::at(folder));
         let token = std::env::var("FROST_TOKEN").ok().map(Token::new);
-        child = child.service(Service { registry, token, ..Service::new(service) });
+        let mut service = Service { registry, token, ..Service::new(service) };
+        if let Some(ip) = std::env::var("FROST_IP").ok().and_then(|it| it.parse().ok()) {
+            service.ip = ip;
+        }
+        child = child.service(service);
     }
     if let Some(calls) = std::env::var("FROST_CONCURRENCY").ok().and_then(|it| it.parse().ok()) {
         child = child.concurrency(calls);
     }
-    child.run().map(drop)
+    let ended = child.run()?;
+    match std::env::var_os("FROST_ENDED") {
+        Some(file) => std::fs::write(file, format!("{ended:?}"))
+            .map_err(|error| Error::System(error.to_string())),
+        None => Ok(()),
+    }
 }
 
 /// Spawns a worker, prints its process id, and waits.
