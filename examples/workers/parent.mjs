@@ -28,7 +28,9 @@ export class Parent {
     const port = this.socket.lastEndpoint.split(":").pop();
     const env = { ...process.env, COMLINK_ZMQ_PORT: port, COMLINK_WORKER_MODE: "1" };
     const child = spawn(program, args, { env, stdio: ["ignore", "inherit", "inherit"] });
-    this.ended = new Promise((resolve) => child.on("exit", resolve));
+    this.ended = new Promise((resolve) => {
+      child.on("exit", (code, signal) => resolve(code ?? signal));
+    });
   }
 
   async connect(service) {
@@ -106,12 +108,19 @@ async function check(parent) {
 
 // A worker that dies is seen by its process: a ZeroMQ socket says nothing.
 async function checkCrash(command) {
-  const parent = new Parent();
+  let parent = new Parent();
   await parent.spawn(command);
   parent.read();
   await parent.call("pid");
   parent.call("crash", 3).catch(() => {});
   assert.equal(await parent.ended, 3);
+  parent = new Parent();
+  await parent.spawn(command);
+  parent.read();
+  const pid = await parent.call("pid");
+  parent.call("sleep", 600).catch(() => {});
+  process.kill(pid, "SIGKILL");
+  assert.equal(await parent.ended, "SIGKILL");
 }
 
 const [, script, mode, ...rest] = process.argv;

@@ -8,6 +8,7 @@ the functions that worker.py has, and says what it found:
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -134,6 +135,12 @@ def check_crash(command):
     parent.call("pid")
     parent.begin("crash", 3)
     assert parent.process.wait(timeout=CALL_MAX_S) == 3
+    parent = Parent()
+    parent.spawn(command)
+    pid = parent.call("pid")
+    parent.begin("sleep", 600)
+    os.kill(pid, signal.SIGKILL)
+    assert parent.process.wait(timeout=CALL_MAX_S) == -signal.SIGKILL
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 // Write your own functions, each with its row in TOOLS, and leave the rest below the line as it is.
 // What you print is shown by `althing workers logs`.
 
+import { randomUUID } from "node:crypto";
 import { Packr } from "msgpackr";
 import { Router } from "zeromq";
 
@@ -44,6 +45,7 @@ const functions = {
 // -----------------------------------------------------------------------------------------------
 
 const APP = "comlink_ipc_v4";
+const NAMESPACE = "default";
 const ORPHAN_POLL_MS = 500;
 // Beyond the protocol, for callers that name it too: answers piece by piece, and calls that are ended.
 const EXTENSIONS = ["cancel", "stream"];
@@ -73,7 +75,11 @@ function send(caller, id, type, fields) {
   return sending;
 }
 
-function call({ function: name = "", args }) {
+function call({ function: name, args }) {
+  if (!name) throw new Error("Message missing 'function' field");
+  if (typeof name !== "string" || !Array.isArray(args ?? [])) {
+    throw new TypeError("'function' must be a string and 'args' an array");
+  }
   if (name.startsWith("_")) throw new Error(`Cannot call private method '${name}'`);
   if (!Object.hasOwn(functions, name)) throw new Error(`Function '${name}' not found`);
   return functions[name](...(args ?? []));
@@ -126,14 +132,25 @@ async function stream(caller, id, pieces) {
   return sent;
 }
 
+// What cannot be read, or is not for us, is nothing.
+function read(packed) {
+  try {
+    const message = packr.unpack(packed);
+    return message?.app === APP && (message.namespace ?? NAMESPACE) === NAMESPACE ? message : {};
+  } catch {
+    return {};
+  }
+}
+
 socket.connect(`tcp://127.0.0.1:${port}`);
 for await (const frames of socket) {
-  const message = packr.unpack(frames.at(-1));
-  if (message?.app !== APP) continue;
+  const message = read(frames.at(-1));
   const { type, id, metadata } = message;
   const [caller, state] = [frames[0], open.get(id)];
   if (type === "shutdown") break;
-  if (type === "call") {
+  if (type === "call" && (id ?? "") === "") {
+    send(caller, randomUUID(), "error", { error: "Message missing 'id' field" });
+  } else if (type === "call") {
     open.set(id, { isCancelled: false, taken: 0, wake: () => {} });
     running = running.then(() => answer(caller, message));
   } else if (type === "heartbeat") {

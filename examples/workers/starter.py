@@ -10,6 +10,7 @@ import os
 import statistics
 import time
 import traceback
+import uuid
 
 import msgpack
 import zmq
@@ -61,7 +62,7 @@ FUNCTIONS["list_functions"] = lambda: sorted(FUNCTIONS)
 
 # ------------------------------------------------------------------------------------------------
 
-APP, ORPHAN_POLL_MS = "comlink_ipc_v4", 500
+APP, NAMESPACE, ORPHAN_POLL_MS = "comlink_ipc_v4", "default", 500
 # Beyond the protocol, for callers that name it too: answers piece by piece, and calls that are ended.
 EXTENSIONS = ["cancel", "stream"]
 # Pieces that the caller has not taken yet, and their bytes; then the next one waits.
@@ -78,7 +79,7 @@ class Worker:
         self.socket.set(zmq.ROUTER_MANDATORY, 1)
         self.socket.set(zmq.SNDHWM, 0)
         self.socket.connect(f"tcp://127.0.0.1:{port}")
-        self.calls, self.cancelled, self.taken = collections.deque(), set(), {}
+        self.calls, self.cancelled, self.taken = collections.deque(), [], {}
 
     def run(self):
         try:
@@ -86,8 +87,8 @@ class Worker:
                 self.look(0 if self.calls else ORPHAN_POLL_MS)
                 if self.calls:
                     self.answer(*self.calls.popleft())
-                    waiting = {message.get("id") for _, message in self.calls}
-                    self.cancelled, self.taken = self.cancelled & waiting, {}
+                    waiting = [message["id"] for _, message in self.calls]
+                    self.cancelled, self.taken = [it for it in self.cancelled if it in waiting], {}
         finally:
             self.socket.close(linger=1000)
 
@@ -96,23 +97,32 @@ class Worker:
         while self.socket.poll(wait_ms):
             wait_ms = 0
             caller, *_, packed = self.socket.recv_multipart()
-            message = msgpack.unpackb(packed, strict_map_key=False)
-            if message.get("app") != APP:
-                continue
-            kind, identity, notes = message.get("type"), message.get("id"), message.get("metadata") or {}
-            if kind == "shutdown":
-                raise SystemExit
-            if kind == "call":
-                self.calls.append((caller, message))
-            elif kind == "heartbeat":
-                sent = float(notes.get("hb_timestamp") or time.time())
-                self.send(caller, identity, kind, metadata={"hb_timestamp": sent, "hb_response": True})
-            elif kind == "cancel":
-                self.cancelled.add(identity)
-            elif kind == "stream":
-                self.taken[identity] = notes.get("taken") or 0
+            try:
+                self.take(caller, msgpack.unpackb(packed, strict_map_key=False))
+            except Exception:
+                traceback.print_exc()  # What cannot be read is nobody's call.
         if os.getppid() != self.parent:
             raise SystemExit
+
+    def take(self, caller, message):
+        if not isinstance(message, dict) or message.get("app") != APP:
+            return
+        if message.get("namespace") not in (None, NAMESPACE):
+            return
+        kind, identity, notes = message.get("type"), message.get("id"), message.get("metadata") or {}
+        if kind == "shutdown":
+            raise SystemExit
+        if kind == "call" and identity in (None, ""):
+            self.send(caller, str(uuid.uuid4()), "error", error="Message missing 'id' field")
+        elif kind == "call":
+            self.calls.append((caller, message))
+        elif kind == "heartbeat":
+            sent = float(notes.get("hb_timestamp") or time.time())
+            self.send(caller, identity, kind, metadata={"hb_timestamp": sent, "hb_response": True})
+        elif kind == "cancel":
+            self.cancelled.append(identity)
+        elif kind == "stream":
+            self.taken[identity] = notes.get("taken") or 0
 
     def answer(self, caller, message):
         identity, notes = message.get("id"), message.get("metadata") or {}
@@ -158,12 +168,16 @@ class Worker:
 
 
 def call(message):
-    name = message.get("function") or ""
+    name, args = message.get("function"), message.get("args") or []
+    if not name:
+        raise ValueError("Message missing 'function' field")
+    if not isinstance(name, str) or not isinstance(args, list):
+        raise TypeError("'function' must be a string and 'args' an array")
     if name.startswith("_"):
         raise AttributeError(f"Cannot call private method '{name}'")
     if name not in FUNCTIONS:
         raise AttributeError(f"Function '{name}' not found")
-    return FUNCTIONS[name](*(message.get("args") or []))
+    return FUNCTIONS[name](*args)
 
 
 def main():

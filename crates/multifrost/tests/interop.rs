@@ -205,8 +205,8 @@ async fn a_foreign_worker_that_dies_fails_its_calls_at_once() {
     }
 }
 
-/// Kills a parent that has printed the process id of its worker, which must end then.
-async fn check_orphan(command: &mut Command) {
+/// Kills a parent that has printed the process id of its worker.
+fn kill_parent(command: &mut Command) -> u32 {
     let mut parent = Running(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut line = String::new();
     let out = parent.0.stdout.take().unwrap();
@@ -214,7 +214,91 @@ async fn check_orphan(command: &mut Command) {
     let pid = line.trim().parse().unwrap();
     assert!(is_alive(pid));
     drop(parent);
+    pid
+}
+
+/// A worker that was spawned ends with its parent.
+async fn check_orphan(command: &mut Command) {
+    let pid = kill_parent(command);
     until(|| !is_alive(pid)).await;
+}
+
+/// A service lives on, and serves others.
+async fn check_left(peer: &Peer, command: &mut Command, service: &Running) {
+    assert_eq!(kill_parent(command), service.0.id());
+    let parent = Parent::connect("math", peer.options()).await.unwrap();
+    assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
+    assert_eq!(parent.call("pid", ()).await, Ok(service.0.id()));
+}
+
+#[tokio::test]
+async fn s10_2_2_a_rust_service_lives_on_when_a_foreign_parent_is_killed() {
+    for (language, option, script) in [
+        (
+            Python,
+            "-c",
+            "import time, parent; it = parent.Parent(); it.connect('math')\n\
+             print(it.call('pid'), flush=True); time.sleep(600)",
+        ),
+        (
+            Node,
+            "--eval",
+            "import('./parent.mjs').then(async ({ Parent }) => { const it = new Parent();\n\
+             await it.connect('math'); it.read(); console.log(await it.call('pid')); })",
+        ),
+    ] {
+        let Some(peer) = Peer::of(language) else { return };
+        let folder = peer.home.path().join(".multifrost");
+        let service = peer.start(Path::new(RUST), &["math", folder.to_str().unwrap()]);
+        let mut command = Command::new(&peer.interpreter);
+        command.args([option, script]).current_dir(peer.home.path()).env("HOME", peer.home.path());
+        check_left(&peer, &mut command, &service).await;
+    }
+}
+
+#[tokio::test]
+async fn s10_2_2_foreign_services_live_on_when_a_rust_parent_is_killed() {
+    for language in [Python, Node] {
+        let Some(peer) = Peer::of(language) else { return };
+        let service = peer.run_script("worker", &["--service", "math"]);
+        let mut command = Command::new(RUST);
+        command.args(["connect", "math"]).arg(peer.home.path().join(".multifrost"));
+        check_left(&peer, &mut command, &service).await;
+    }
+}
+
+/// What no caller of ours sends, and what is said to it.
+const ODD: &str = "import sys, msgpack, parent; it = parent.Parent(); it.spawn(sys.argv[1:])
+assert it.call('add', 1, 2) == 3
+send = lambda packed: it.socket.send_multipart([b'', packed])
+[send(junk) for junk in (b'', b'\\xc1', b'\\x01', b'\\x90', b'\\xa3abc', b'\\xc0', b'\\x80', b'\\x01\\x02')]
+send(msgpack.packb({'app': parent.APP, 'type': 'call', 'function': 'add', 'args': [1, 2]}))
+elsewhere = it.begin('add', 1, 2, namespace='other')
+assert it.call('add', 3, 4) == 7
+assert elsewhere not in it.answers
+print([answer['error'] for answer in it.answers.values()])
+def error(**fields):
+    try: return it.wait(it.send('call', **fields))
+    except parent.RemoteCallError as error: return str(error).splitlines()[0].split(': ', 1)[1]
+print(error(args=[]), error(function='', args=[]), error(function='_x'), error(function='x'), sep='\\n')
+print(error(function=1), error(function='add', args='ab') == error(function=1), it.stop())";
+
+#[test]
+fn s4_2_s4_5_s9_3_s9_4_s25_1_s25_2_s35_2_the_starters_keep_to_the_rules() {
+    let Some(python) = Peer::of(Python) else { return };
+    for (program, script) in
+        [(python.interpreter.as_path(), "starter.py"), (Path::new("node"), "starter.mjs")]
+    {
+        let mut command = Command::new(&python.interpreter);
+        command.args(["-c", ODD]).arg(program).arg(python.home.path().join(script));
+        command.current_dir(python.home.path()).stdout(Stdio::piped());
+        let says = Running(command.spawn().unwrap()).says();
+        let wanted = "[\"Message missing 'id' field\"]\nMessage missing 'function' field\n\
+                      Message missing 'function' field\nCannot call private method '_x'\n\
+                      Function 'x' not found\n\
+                      'function' must be a string and 'args' an array True 0\n";
+        assert_eq!(says, wanted, "{script}");
+    }
 }
 
 #[tokio::test]

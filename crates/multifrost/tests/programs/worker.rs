@@ -1,12 +1,12 @@
 //! The processes that the tests start: a worker, spawned or with `SERVICE FOLDER` as a service in a
-//! registry; with `parent PROGRAM SCRIPT` a parent; with `registry` one that only registers.
+//! registry; with `parent PROGRAM SCRIPT` or `connect SERVICE FOLDER` a parent; with `registry` one that only registers.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use multifrost::child::{Cancel, Failure, Service};
-use multifrost::parent::Options;
+use multifrost::parent::{Blocking, Options};
 use multifrost::registry::{Found, Registry};
 use multifrost::{Child, Error, Parent, Program, Token};
 
@@ -14,6 +14,7 @@ fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["parent", program, script] => return parent(program, script),
+        ["connect", service, folder] => return connect(service, folder),
         ["registry", folder, name, rounds, end, _] => return registry(folder, name, rounds, end),
         _ => {}
     }
@@ -40,7 +41,16 @@ fn main() -> Result<(), Error> {
 
 /// Spawns a worker, prints its process id, and waits.
 fn parent(program: &str, script: &str) -> Result<(), Error> {
-    let parent = Parent::spawn(Program::script(program, script), Options::default())?.blocking();
+    stay(&Parent::spawn(Program::script(program, script), Options::default())?.blocking())
+}
+
+/// The same with a service.
+fn connect(service: &str, folder: &str) -> Result<(), Error> {
+    let (registry, connect_max) = (Some(Registry::at(folder)), Duration::from_secs(60));
+    stay(&Blocking::connect(service, Options { registry, connect_max, ..Options::default() })?)
+}
+
+fn stay(parent: &Blocking) -> Result<(), Error> {
     tell(&parent.call::<u32>("pid", ())?.to_string())?;
     loop {
         std::thread::park();

@@ -20,7 +20,10 @@ pub use Language::{Node, Python};
 
 /// The scripts of a peer, and where they lie.
 const SCRIPTS: &[(&str, &[&str])] = &[
-    ("examples/workers", &["worker.py", "parent.py", "worker.mjs", "parent.mjs"]),
+    (
+        "examples/workers",
+        &["worker.py", "parent.py", "starter.py", "worker.mjs", "parent.mjs", "starter.mjs"],
+    ),
     ("peers/frost", &["registry.py", "registry.mjs"]),
 ];
 

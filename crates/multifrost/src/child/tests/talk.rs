@@ -8,21 +8,24 @@ use crate::tests::fuzz;
 use crate::zmtp::Event;
 
 /// Every call gets one answer, which can be read and has the id that the call had; nothing else
-/// gets one but a heartbeat. A parent that hears all of it still gets its own answer.
-fn check(bench: &Bench, far: &mut Far, wire: &[u8]) {
+/// gets one but a heartbeat. A parent that hears all of it still gets its own answer. Gives how many
+/// messages were about a call under way.
+fn check(bench: &Bench, far: &mut Far, wire: &[u8]) -> usize {
     let mut heard: Vec<Vec<u8>> = messages(wire);
     let (mut answers, mut calls) = (Vec::new(), Vec::new());
-    let mut next = None;
+    let (mut next, mut about) = (None, 0);
     // The first call takes so long that all else comes meanwhile: what is said of calls finds them.
     for message in &heard {
         let packet = match bench.running.judge(message.clone(), &bench.link) {
             Step::Ignore | Step::End => continue,
             Step::Cancel(ticket) => {
                 ticket.cancel();
+                about += 1;
                 continue;
             }
             Step::Taken(ticket, total) => {
                 ticket.taken(total);
+                about += 1;
                 continue;
             }
             Step::Answer(packet) => packet,
@@ -50,6 +53,7 @@ fn check(bench: &Bench, far: &mut Far, wire: &[u8]) {
     assert!(next.is_none());
     heard.extend(answers);
     far.hear(&heard);
+    about
 }
 
 fn messages(wire: &[u8]) -> Vec<Vec<u8>> {
@@ -91,5 +95,9 @@ fn soak_fuzz_conversations() {
         }),
     );
     let far = std::cell::RefCell::new(far);
-    fuzz::run("talk", |wire, _| check(&bench, &mut far.borrow_mut(), wire));
+    let about = std::cell::Cell::new(0);
+    fuzz::run("talk", |wire, _| {
+        about.set(about.get() + check(&bench, &mut far.borrow_mut(), wire));
+    });
+    assert!(about.get() > 0, "calls are cancelled and items taken");
 }
