@@ -22,12 +22,15 @@ const AIMS: &[Aim] = &[
     ("one by one", SMALL, "blocking handle", 1.5, "bare zmq crate"),
     ("one by one", SMALL, "async handle", 1.5, "bare zmq crate"),
     ("one by one", SMALL, "blocking handle", 5.0, "pyzmq + msgpack"),
+    ("one by one", SMALL, "async handle", 5.0, "pyzmq + msgpack"),
     ("100 in flight", FLIGHT, "blocking handle", 1.0, "bare zmq crate"),
     ("100 in flight", FLIGHT, "async handle", 1.0, "bare zmq crate"),
+    ("100 in flight", FLIGHT, "blocking handle", 5.0, "pyzmq + msgpack"),
     ("100 in flight", FLIGHT, "async handle", 5.0, "pyzmq + msgpack"),
     ("1 MiB", BIG, "blocking handle", 1.5, "bare zmq crate"),
     ("1 MiB", BIG, "async handle", 1.5, "bare zmq crate"),
     ("1 MiB", BIG, "blocking handle", 5.0, "pyzmq + msgpack"),
+    ("1 MiB", BIG, "async handle", 5.0, "pyzmq + msgpack"),
 ];
 
 impl Report {

@@ -97,7 +97,9 @@ impl Child {
         }
     }
 
-    /// Adds a function. Its arguments are a tuple or a list: `|(a, b): (i64, i64)| Ok(a + b)`.
+    /// Adds a function. Its arguments are a tuple or a list: `|(a, b): (i64, i64)| Ok(a + b)`. The
+    /// keys of maps in its result must be texts. An `i128` or `u128` goes as bytes: see
+    /// [`crate::Parent::call`].
     pub fn function<A, R>(
         mut self,
         name: &str,
@@ -159,7 +161,8 @@ impl Child {
     }
 
     /// Adds a function that gets its list of arguments packed and gives its result packed, so that
-    /// every value can pass: see [`crate::Value`].
+    /// every value can pass: see [`crate::Value`]. What is not one whole value, or not one that every
+    /// library can read, is an error.
     pub fn packed_function(
         mut self,
         name: &str,

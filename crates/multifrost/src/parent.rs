@@ -84,8 +84,9 @@ impl Parent {
         Ok(Parent { inner: Arc::new(Inner { shared, worker }) })
     }
 
-    /// Calls a function. The arguments are a tuple, a list, or `()` for none. Whole numbers have 64
-    /// bits at most on the wire: serde writes an `i128` or `u128` as bytes.
+    /// Calls a function. The arguments are a tuple, a list, or `()` for none. The keys of maps must be
+    /// texts, since some libraries read no others. Whole numbers have 64 bits at most on the wire: an
+    /// `i128` or `u128` goes as bytes, which is its serializer's doing.
     pub async fn call<T: DeserializeOwned>(
         &self,
         function: &str,

@@ -23,8 +23,12 @@ use drain::Tail;
 /// hold the pipe open.
 const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 
+/// How the names of Python's interpreters begin, and what their library wants to hear.
+const PYTHONS: &[&str] = &["python", "pypy"];
+const WORKER_FLAG: &str = "--worker";
+
 /// What is started to be a child.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Program {
     executable: PathBuf,
     arguments: Vec<OsString>,
@@ -32,6 +36,16 @@ pub struct Program {
     is_bare: bool,
     folder: Option<PathBuf>,
     name: String,
+}
+
+/// The values of variables may be keys.
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        let mut debug = f.debug_struct("Program");
+        debug.field("executable", &self.executable).field("arguments", &self.arguments);
+        debug.field("variables", &names).field("folder", &self.folder).finish_non_exhaustive()
+    }
 }
 
 impl Program {
@@ -49,14 +63,20 @@ impl Program {
         }
     }
 
-    /// A script and what runs it. Python's library wants to be told that it is a worker.
+    /// A script and what runs it, with [`Program::worker_flag`].
     pub fn script(executable: impl Into<PathBuf>, script: impl Into<PathBuf>) -> Program {
         let script = script.into();
-        let program = Program::new(executable);
-        let is_python = ["python", "pypy"].iter().any(|it| program.name.starts_with(it));
         let name = file_name(&script);
-        let program = Program { name, ..program.argument(script) };
-        if is_python { program.argument("--worker") } else { program }
+        Program { name, ..Program::new(executable).argument(script) }.worker_flag()
+    }
+
+    /// What tells a program that it is a worker, behind the arguments so far, if it has to be told
+    /// and was not: Python's library wants that.
+    pub fn worker_flag(self) -> Program {
+        let name = file_name(&self.executable);
+        let is_python = PYTHONS.iter().any(|it| name.starts_with(it));
+        let is_told = self.arguments.iter().any(|it| it == WORKER_FLAG);
+        if is_python && !is_told { self.argument(WORKER_FLAG) } else { self }
     }
 
     /// One more argument.
@@ -234,7 +254,19 @@ fn s8_8_s8_9_s10_1_4_s37_2_only_python_is_told_by_an_argument_that_it_is_a_worke
         (Program::script("pypy3", "a.py"), "a.py --worker"),
         (Program::script("node", "a.mjs"), "a.mjs"),
         (Program::new("worker"), ""),
+        (Program::new("worker").worker_flag(), ""),
+        (Program::new("python3").argument("-m").argument("a").worker_flag(), "-m a --worker"),
+        (Program::new("python3").argument("--worker").argument("b").worker_flag(), "--worker b"),
+        (Program::script("python3", "a.py").worker_flag(), "a.py --worker"),
     ] {
         assert_eq!(said(program), (arguments.to_string(), variables.to_string()));
     }
+}
+
+#[cfg(test)]
+#[test]
+fn a_program_does_not_print_the_values_of_its_variables() {
+    let program = Program::new("worker").variable("KEY", "a-secret");
+    let printed = format!("{program:?}");
+    assert!(printed.contains("KEY") && !printed.contains("a-secret"), "{printed}");
 }

@@ -91,6 +91,7 @@ impl Offer {
             let text = format!("there is no tool '{name}'; there are: {names}");
             return Err(Fault::new(Kind::NotFound, text));
         };
+        check_size(&arguments)?;
         let Way { worker, function } = &self.ways[at];
         let arguments = function.positional(arguments).map_err(Fault::invalid)?;
         let value = worker.call(&function.name, arguments, None).await?;
@@ -99,6 +100,16 @@ impl Offer {
             other => other.to_string(),
         })
     }
+}
+
+/// Whoever calls, a model or an agent.
+fn check_size(arguments: &Map<String, Value>) -> Result<()> {
+    let bytes = serde_json::to_vec(arguments).map_or(usize::MAX, |it| it.len());
+    if bytes > ARGUMENTS_BYTES_MAX {
+        let text = format!("arguments: {bytes} bytes; at most {ARGUMENTS_BYTES_MAX}");
+        return Err(Fault::invalid(text));
+    }
+    Ok(())
 }
 
 impl Toolbox for Offer {
@@ -112,11 +123,6 @@ impl Toolbox for Offer {
         arguments: String,
     ) -> BoxFuture<'static, Result<String>> {
         let read = move || {
-            if arguments.len() > ARGUMENTS_BYTES_MAX {
-                let bytes = arguments.len();
-                let text = format!("arguments: {bytes} bytes; at most {ARGUMENTS_BYTES_MAX}");
-                return Err(Fault::invalid(text));
-            }
             let no_object = |why| Fault::invalid(format!("arguments: no JSON object: {why}"));
             serde_json::from_str::<Map<String, Value>>(&arguments).map_err(no_object)
         };

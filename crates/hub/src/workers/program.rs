@@ -20,9 +20,6 @@ const ENVIRONMENT: &[&str] = &[
     "PYTHONPATH",
     "NODE_PATH",
 ];
-/// Python's library wants to be told that it is a worker.
-const PYTHONS: &[&str] = &["python", "pypy"];
-const PYTHON_FLAG: &str = "--worker";
 
 /// The part of an environment that workers get.
 pub(super) fn environment(all: &BTreeMap<String, String>) -> Vec<(String, String)> {
@@ -43,17 +40,10 @@ pub(super) fn program(
     for argument in arguments {
         program = program.argument(argument);
     }
-    if is_python(executable) && !arguments.iter().any(|it| it == PYTHON_FLAG) {
-        program = program.argument(PYTHON_FLAG);
-    }
+    program = program.worker_flag();
     let own = config.env.iter().map(|(name, value)| (name.as_str(), value.expose()));
     let all = env.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(own);
     all.fold(program, |program, (name, value)| program.variable(name, value))
-}
-
-fn is_python(executable: &str) -> bool {
-    let name = Path::new(executable).file_name().unwrap_or_default().to_string_lossy();
-    PYTHONS.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]
@@ -63,5 +53,20 @@ fn a_worker_gets_no_keys() {
     let all = all.map(|name| (name.to_string(), "x".to_string())).into();
     let names: Vec<String> = environment(&all).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["HOME", "LC_ALL", "PATH"]);
-    assert!(is_python("/usr/bin/python3.13") && is_python("pypy") && !is_python("node"));
+}
+
+#[cfg(test)]
+#[test]
+fn python_is_told_once_that_it_is_a_worker() {
+    let config = WorkerConfig::of_service("calc");
+    for (words, flags) in [
+        (&["python3", "calc.py", "--fast"][..], 1),
+        (&["/opt/venv/bin/python", "calc.py", "--worker"], 1),
+        (&["node", "calc.mjs"], 0),
+        (&["./calc"], 0),
+    ] {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let program = program(&words, Path::new("/"), &[], &config);
+        assert_eq!(format!("{program:?}").matches("--worker").count(), flags, "{words:?}");
+    }
 }

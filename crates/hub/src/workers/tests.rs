@@ -107,7 +107,42 @@ async fn a_service_offers_what_it_describes() {
     assert!(unknown.message.contains("there are: calc_sub, calc_div"), "{unknown}");
     let log = workers.logs(Some("calc"), 10).unwrap();
     assert!(log[0].1.iter().any(|line| line.text.contains("secret/place.py")), "{log:?}");
+    let noted = |start: &str| {
+        let is_so = |line: &&Line| line.from == "althing" && line.text.starts_with(start);
+        log[0].1.iter().filter(is_so).count()
+    };
+    assert_eq!([noted("sub answered after "), noted("div failed (upstream) after ")], [1, 1]);
     workers.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_models_call_has_limits() {
+    let home = Home::new();
+    let names: Vec<Value> = (0..50).map(|n| json!({ "name": format!("f{n:02}") })).collect();
+    let many = Child::new().function("describe", move |(): ()| Ok(names.clone()));
+    let length = |(text,): (String,)| Ok(text.len());
+    home.serve("many", many.function("f00", length)).await;
+    let toml = ["a", "b", "c"].map(|name| format!("[workers.{name}]\nservice = 'many'\n"));
+    let workers = home.workers(&toml.concat());
+    let offer = workers.offer().await;
+    assert_eq!(offer.troubles(), ["workers have 22 more functions than the 128 offered"]);
+    assert_eq!((offer.names().len(), offer.names().last().unwrap().as_str()), (128, "c_f27"));
+
+    let empty = json!({ "args": [""] }).to_string().len();
+    let most = (256 << 10) - empty;
+    for (bytes, expected) in [
+        (most, Ok(most.to_string())),
+        (most + 1, Err("arguments: 262145 bytes; at most 262144".to_string())),
+    ] {
+        let arguments = json!({ "args": ["x".repeat(bytes)] });
+        let text = arguments.to_string();
+        // As an agent calls it, and as a model does.
+        let by_agent = offer.call("a_f00", object(arguments)).await;
+        let by_model = tooled::Toolbox::call(offer.clone(), "a_f00".into(), text).await;
+        for done in [by_agent, by_model] {
+            assert_eq!(done.map_err(|fault| fault.message), expected);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

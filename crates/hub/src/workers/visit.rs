@@ -4,6 +4,7 @@ use super::told::{is_over, veiled};
 use super::value::json;
 use super::worker::{LISTS, Worker};
 use crate::config::Start;
+use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Result};
 use futures_util::stream::{BoxStream, StreamExt, unfold};
 use multifrost::parent::{CallOptions, Items};
@@ -11,10 +12,13 @@ use multifrost::{Error, Parent};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// A worker that let a call time out is asked for its functions; one that does not answer that
 /// either within this time hangs, and is ended so that the next call finds a fresh one.
 const PROBE_MAX: Duration = Duration::from_secs(1);
+/// Characters of a function's name that the log repeats.
+const NAME_CHARS_MAX: usize = 100;
 
 /// A call under way. The worker is not idle as long as there is one.
 pub(super) struct Visit {
@@ -23,18 +27,32 @@ pub(super) struct Visit {
     /// Of the worker that is called, which may be another later.
     number: u64,
     is_counted: bool,
+    function: String,
+    began: Instant,
+    is_noted: bool,
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
+        self.note("was given up");
         self.end();
     }
 }
 
 impl Visit {
-    pub(super) fn new(worker: Arc<Worker>, parent: Parent, number: u64) -> Visit {
+    pub(super) fn new(worker: Arc<Worker>, parent: Parent, number: u64, function: &str) -> Visit {
         worker.needed().begin();
-        Visit { worker, parent, number, is_counted: true }
+        let (function, began) = (one_line(function, NAME_CHARS_MAX), Instant::now());
+        Visit { worker, parent, number, is_counted: true, function, began, is_noted: false }
+    }
+
+    /// What came of it, for the log; whoever called, and however. Values are nobody's business.
+    fn note(&mut self, outcome: &str) {
+        if !std::mem::replace(&mut self.is_noted, true) {
+            let took_ms = self.began.elapsed().as_millis();
+            let text = format!("{} {outcome} after {took_ms} ms", self.function);
+            self.worker.log.add("althing", &veiled(&self.worker.config.env, &text));
+        }
     }
 
     fn end(&mut self) {
@@ -45,7 +63,7 @@ impl Visit {
 
     /// What the function gives, within `max`.
     pub(super) async fn call(
-        self,
+        mut self,
         function: &str,
         arguments: &[Value],
         max: Duration,
@@ -53,7 +71,10 @@ impl Visit {
         let options = CallOptions { timeout: Some(max), ..CallOptions::default() };
         let done = self.parent.call_with(&options, function, arguments).await;
         match done.and_then(|reply| reply.value().map(|value| json(&value))) {
-            Ok(value) => Ok(value),
+            Ok(value) => {
+                self.note("answered");
+                Ok(value)
+            }
             Err(error) => Err(self.failed(function, &error).await),
         }
     }
@@ -73,10 +94,14 @@ impl Visit {
         };
         // Nothing comes after an error.
         let next = move |state: Option<(Items<Value>, Visit)>| async move {
-            let (mut items, visit) = state?;
-            match items.next().await? {
-                Ok(item) => Some((Ok(item), Some((items, visit)))),
-                Err(error) => Some((Err(visit.failed(function, &error).await), None)),
+            let (mut items, mut visit) = state?;
+            match items.next().await {
+                Some(Ok(item)) => Some((Ok(item), Some((items, visit)))),
+                Some(Err(error)) => Some((Err(visit.failed(function, &error).await), None)),
+                None => {
+                    visit.note("answered");
+                    None
+                }
             }
         };
         Ok(unfold(Some((items, self)), next).boxed())
@@ -85,6 +110,8 @@ impl Visit {
     /// What came of a call that failed, and whether the worker can take another.
     async fn failed(mut self, function: &str, error: &Error) -> Fault {
         self.end();
+        let fault = self.worker.told(function, error);
+        self.note(&format!("failed ({})", fault.kind.name()));
         let is_over = is_over(error) || matches!(error, Error::TimedOut(_)) && self.hangs().await;
         let worker = &self.worker;
         let said = match error {
@@ -101,7 +128,7 @@ impl Visit {
         if is_over {
             worker.forget(self.number).await;
         }
-        worker.told(function, error)
+        fault
     }
 
     /// Whether it takes no other call either. What somebody else runs is never said to hang, and

@@ -194,7 +194,7 @@ impl Worker {
         arguments: Vec<Value>,
         max: Option<Duration>,
     ) -> Result<Value> {
-        let visit = self.enter().await?;
+        let visit = self.enter(function).await?;
         visit.call(function, &arguments, max.unwrap_or(self.config.timeout)).await
     }
 
@@ -207,16 +207,17 @@ impl Worker {
         arguments: Vec<Value>,
     ) -> BoxStream<'static, Result<Value>> {
         let worker = self.clone();
-        let opening = async move { worker.enter().await?.items(function, &arguments).await };
+        let opening =
+            async move { worker.enter(function).await?.items(function, &arguments).await };
         stream::once(opening).try_flatten().boxed()
     }
 
     /// The worker for one call, started if need be.
-    async fn enter(self: &Arc<Self>) -> Result<Visit> {
+    async fn enter(self: &Arc<Self>, function: &str) -> Result<Visit> {
         let mut state = self.state.lock().await;
         let live = self.live(&mut state).await?;
         // Under the lock: whoever ends it for being idle holds that too.
-        Ok(Visit::new(self.clone(), live.parent.clone(), live.number))
+        Ok(Visit::new(self.clone(), live.parent.clone(), live.number, function))
     }
 
     /// The worker that is there, or a new one.

@@ -307,3 +307,16 @@ async fn models(service: &Service) -> Result<String> {
     }
     Ok(lines.join("\n"))
 }
+
+#[cfg(test)]
+#[test]
+fn what_a_function_gives_is_cut_and_told() {
+    let most = "x".repeat(RESULT_BYTES_MAX);
+    assert_eq!(cut(most.clone()), most);
+    // Not through the middle of a character.
+    let long = format!("x{}", "é".repeat(RESULT_BYTES_MAX / 2));
+    let cut = cut(long.clone());
+    let (kept, told) = cut.split_once('\n').unwrap();
+    assert_eq!((kept.len(), long.starts_with(kept)), (RESULT_BYTES_MAX - 1, true));
+    assert_eq!(told, "[cut off: 262144 of 262145 bytes]");
+}

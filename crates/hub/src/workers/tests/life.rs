@@ -123,6 +123,8 @@ async fn who_leaves_ends_the_answer() {
     drop(speaking);
     tokio::time::timeout(Duration::from_secs(20), steps.dropped.notified()).await.unwrap();
     assert_eq!(steps.living.load(Ordering::SeqCst), 0);
+    let log = workers.logs(Some("w"), 1).unwrap().remove(0).1;
+    assert!(log[0].text.starts_with("complete was given up after "), "{log:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,6 +137,8 @@ async fn who_wants_no_stream_gets_the_same_answer() {
         let heard: Vec<_> = speak(&workers, stream).map(Some).collect().await;
         let stop = Some(Ok(Delta::Stop(Stop::End)));
         assert_eq!(heard, [text("a"), text("b"), text("c"), stop], "{stream}");
+        let log = workers.logs(Some("w"), 1).unwrap().remove(0).1;
+        assert!(log[0].text.starts_with("complete answered after "), "{log:?}");
     }
 }
 
