@@ -22,7 +22,7 @@ pub use models::{ModelAction, ModelList, Models};
 pub use providers::{AddLocal, AddOauth, AddProvider, Providers};
 pub use routes::Routes;
 use serve::SERVE_HELP;
-pub use serve::{Connections, Install, Metrics, Serve};
+pub use serve::{Connections, Http, Install, Metrics, Serve};
 use workers::WORKERS_HELP;
 pub use workers::{Language, Workers};
 

@@ -11,14 +11,21 @@ Programs find it on the session bus as org.althing.Capability1, and over HTTP wi
   export OPENAI_BASE_URL=http://127.0.0.1:11535/v1 OPENAI_API_KEY=$(althing token)
   export ANTHROPIC_BASE_URL=http://127.0.0.1:11535 ANTHROPIC_AUTH_TOKEN=$(althing token)";
 
-#[derive(Debug, Args)]
-pub struct Serve {
+/// Whether and where the service listens for HTTP.
+#[derive(Debug, Default, Args)]
+pub struct Http {
     /// Where to listen for HTTP; loopback only [default: 127.0.0.1:11535]
     #[arg(long, value_name = "ADDR", conflicts_with = "no_http")]
     pub http: Option<SocketAddr>,
     /// No HTTP
     #[arg(long)]
     pub no_http: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    #[command(flatten)]
+    pub http: Http,
     /// No D-Bus
     #[arg(long, conflicts_with = "no_http")]
     pub no_dbus: bool,
@@ -55,7 +62,7 @@ pub enum Connections {
 #[derive(Debug, Subcommand)]
 pub enum Install {
     /// Write the files that let the session bus and systemd start `althing serve`
-    Install,
+    Install(Http),
     /// Remove them
     Uninstall,
 }

@@ -2,7 +2,7 @@
 //! `althing serve` when a program calls it.
 
 use super::print;
-use crate::args::Install;
+use crate::args::{Http, Install};
 use althing_hub::config::World;
 use althing_hub::face::dbus::BUS_NAME;
 use althing_stdx::{Fault, Kind, Result};
@@ -15,16 +15,16 @@ const UNIT: &str = "althing.service";
 pub fn service(action: Install) -> Result<()> {
     let world = World::real();
     match action {
-        Install::Install => install(&world),
+        Install::Install(http) => install(&world, &http),
         Install::Uninstall => uninstall(&world),
     }
 }
 
-fn install(world: &World) -> Result<()> {
+fn install(world: &World, http: &Http) -> Result<()> {
     let program = std::env::current_exe().and_then(fs::canonicalize);
     let program = program.map_err(|e| Fault::internal(format!("where is this program: {e}")))?;
     let mut text = String::new();
-    for (path, content) in files(world, &program)? {
+    for (path, content) in files(world, &program, http)? {
         write(&path, &content)?;
         text.push_str(&format!("wrote {}\n", path.display()));
     }
@@ -37,7 +37,7 @@ fn install(world: &World) -> Result<()> {
 
 fn uninstall(world: &World) -> Result<()> {
     let mut text = String::new();
-    for (path, _) in files(world, Path::new("althing"))? {
+    for (path, _) in files(world, Path::new("althing"), &Http::default())? {
         match fs::remove_file(&path) {
             Ok(()) => text.push_str(&format!("removed {}\n", path.display())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -48,8 +48,8 @@ fn uninstall(world: &World) -> Result<()> {
 }
 
 /// Each file and what it says.
-fn files(world: &World, program: &Path) -> Result<[(PathBuf, String); 2]> {
-    let quoted = quoted(program)?;
+fn files(world: &World, program: &Path, http: &Http) -> Result<[(PathBuf, String); 2]> {
+    let command = format!("{} serve{}", quoted(program)?, words(http));
     let folder = |variable: &str, usual: &str| {
         let set = world.env.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         set.unwrap_or_else(|| world.home.join(usual))
@@ -59,19 +59,26 @@ fn files(world: &World, program: &Path) -> Result<[(PathBuf, String); 2]> {
     Ok([
         (
             bus.join(format!("{BUS_NAME}.service")),
-            format!(
-                "[D-BUS Service]\nName={BUS_NAME}\nExec={quoted} serve\nSystemdService={UNIT}\n"
-            ),
+            format!("[D-BUS Service]\nName={BUS_NAME}\nExec={command}\nSystemdService={UNIT}\n"),
         ),
         (
             units.join(UNIT),
             format!(
                 "[Unit]\nDescription=Althing: every program can use this person's models\n\n\
-                 [Service]\nType=dbus\nBusName={BUS_NAME}\nExecStart={quoted} serve\n\
+                 [Service]\nType=dbus\nBusName={BUS_NAME}\nExecStart={command}\n\
                  Restart=on-failure\n\n[Install]\nWantedBy=default.target\n"
             ),
         ),
     ])
+}
+
+/// What the service is started with, as the person wants it.
+fn words(http: &Http) -> String {
+    match http {
+        Http { no_http: true, .. } => " --no-http".into(),
+        Http { http: Some(address), .. } => format!(" --http {address}"),
+        Http { http: None, .. } => String::new(),
+    }
 }
 
 /// The program as both files understand it. Neither has a way to write every character.
@@ -114,13 +121,15 @@ mod tests {
             cwd: "/".into(),
             home: "/people/ann".into(),
         };
+        let http = Http { http: Some("[::1]:9000".parse().unwrap()), no_http: false };
         let [(bus, activation), (unit, service)] =
-            files(&world, Path::new("/opt/al thing")).unwrap();
+            files(&world, Path::new("/opt/al thing"), &http).unwrap();
         assert_eq!(
             bus,
             Path::new("/people/ann/.local/share/dbus-1/services/org.althing.Capability1.service")
         );
-        assert!(activation.contains("\nExec=\"/opt/al thing\" serve\n"), "{activation}");
+        let exec = "Exec=\"/opt/al thing\" serve --http [::1]:9000\n";
+        assert!(activation.contains(exec), "{activation}");
         assert!(activation.contains("\nSystemdService=althing.service\n"), "{activation}");
         assert_eq!(unit, Path::new("/cfg/systemd/user/althing.service"));
         assert!(service.contains("\nBusName=org.althing.Capability1\n"), "{service}");

@@ -27,8 +27,10 @@ pub async fn serve(args: args::Serve) -> Result<()> {
     offer_extensions(&desk, &service);
     let stop = CancellationToken::new();
     let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
-    let http =
-        if args.no_http { None } else { Some(open_http(&desk, &args, &service, &stop).await?) };
+    let http = match &args.http {
+        args::Http { no_http: true, .. } => None,
+        wanted => Some(open_http(&desk, wanted, &service, &stop).await?),
+    };
     if bus.is_none() && http.is_none() {
         return Err(Fault::new(Kind::Network, "there is no session bus, and no HTTP is wanted"));
     }
@@ -98,12 +100,12 @@ async fn open_bus(
 
 async fn open_http(
     desk: &Desk,
-    args: &args::Serve,
+    wanted: &args::Http,
     service: &Arc<Service>,
     stop: &CancellationToken,
 ) -> Result<Bound> {
     let options = http::Options {
-        address: args.http.unwrap_or(http::ADDRESS),
+        address: wanted.http.unwrap_or(http::ADDRESS),
         token: Token::load_or_create(&desk.config.data_dir)?,
         limits: http::Limits::default(),
     };
@@ -131,8 +133,8 @@ async fn greeting(desk: &Desk, service: &Service, bus: bool, http: Option<&Bound
     for provider in providers.iter().filter(|it| it.enabled) {
         let place = provider.local_path.as_ref().or(provider.base_url.as_ref());
         let place = place.map_or("", String::as_str);
-        let line = format!("  {} at {place}, {}", provider.provider_id, provider.source);
-        text.push_str(&format!("{}\n", althing_stdx::text::one_line(&line, 200)));
+        let line = format!("{} at {place}, {}", provider.provider_id, provider.source);
+        text.push_str(&format!("  {}\n", althing_stdx::text::one_line(&line, 200)));
     }
     if providers.is_empty() {
         text.push_str("  no provider yet: `althing providers add openai` adds one\n");

@@ -4,10 +4,8 @@
 use crate::dbus::bus::{Bus, Serving, until, until_quiet};
 use crate::harness::{Home, is_soak, on_path};
 use althing_chat::Message;
-use althing_hub::face::dbus::{BUS_NAME, BusAddress, Client};
+use althing_hub::face::dbus::{BusAddress, Client};
 use althing_testkit::{Options, Upstream};
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,18 +40,11 @@ struct Place {
 }
 
 /// The service on both faces, with few descriptors to begin with.
-fn serve(bus: &Bus) -> (Serving, String) {
+fn serve(bus: &Bus) -> Serving {
     let mut command = bus.home.foreign(&on_path("sh").unwrap());
     let script = format!("ulimit -Sn {DESCRIPTORS}; exec \"$0\" \"$@\"");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_althing"), "serve", "--http", "127.0.0.1:0"]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut find = |words: &str| lines.find_map(|line| line.ok().filter(|it| it.contains(words)));
-    let line = find("http://").expect("it says where it listens");
-    find(BUS_NAME).expect("it is on the bus");
-    std::thread::spawn(move || lines.for_each(drop));
-    let (_, rest) = line.split_once("http://").unwrap();
-    (Serving(child), rest.split("/v1").next().unwrap().to_string())
+    Serving::start(&bus.home, command)
 }
 
 /// One client; half of them die at some point after their stream has begun.
@@ -124,7 +115,7 @@ fn crowd(place: &Arc<Place>, clients: u64) {
 
 /// What the service holds: descriptors, and kilobytes of memory.
 fn held(serving: &Serving) -> (usize, u64) {
-    let id = serving.0.id();
+    let id = serving.child.id();
     let descriptors = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count();
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -147,9 +138,10 @@ fn soak_a_crowd_that_dies_leaves_nothing_behind() {
     let (clients, delay) = if is_soak() { (CLIENTS_SOAK, DELAY_SOAK) } else { (CLIENTS, DELAY) };
     let upstream = Upstream::start(Options::default().chunks(CHUNKS).delay(delay));
     let Some(bus) = Bus::start_in(Home::with(&upstream)) else { return };
-    let (serving, http) = serve(&bus);
+    let serving = serve(&bus);
     let token = bus.home.run(&["token"]).ends(0).out.trim().to_string();
-    let place = Place { http, token, bus: bus.address(), begun: Barrier::new(clients as usize) };
+    let (http, begun) = (serving.http(), Barrier::new(clients as usize));
+    let place = Place { http, token, bus: bus.address(), begun };
     let place = Arc::new(place);
     let (descriptors, _) = held(&serving);
     let mut memory = Vec::new();

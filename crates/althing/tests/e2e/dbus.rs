@@ -2,6 +2,7 @@
 
 pub mod bus;
 mod everywhere;
+mod install;
 mod lives;
 mod logins;
 mod python;

@@ -189,7 +189,9 @@ pub const THREE: &str = "openai:ada,openai:bob,openai:cyd";
 /// A wait in real time, for what happens in another process.
 pub fn really_wait(wait: Duration) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(async { tokio::time::sleep(wait).await });
+    // On a thread of its own: the caller's may be one of another runtime.
+    let waiting = move || runtime.block_on(async { tokio::time::sleep(wait).await });
+    std::thread::spawn(waiting).join().unwrap();
 }
 
 /// Sends a signal by its name: this crate forbids the unsafe call.

@@ -1,10 +1,11 @@
 //! A bus of the test's own, and the service on it.
 
 use crate::harness::{Home, on_path, really_wait, unless_missing};
-use althing_hub::face::dbus::{BUS_NAME, BusAddress};
+use althing_hub::face::dbus::BusAddress;
 use althing_testkit::Upstream;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,8 +22,12 @@ pub struct Bus {
     pub daemon: Child,
 }
 
-/// `althing serve`, killed when the test is over.
-pub struct Serving(pub Child);
+/// `althing serve`, killed when the test is over. What it says goes to files in the home, where a
+/// search for secrets finds them.
+pub struct Serving {
+    pub child: Child,
+    log: [PathBuf; 2],
+}
 
 impl Bus {
     /// None where the machine has no daemon and need not.
@@ -35,7 +40,6 @@ impl Bus {
         let folder = home.path().display().to_string();
         let address = format!("unix:path={folder}/bus");
         let config = home.path().join("bus.conf");
-        fs::create_dir(home.path().join("services")).unwrap();
         fs::write(&config, CONFIG.replace("{folder}", &folder)).unwrap();
         let home = home.set("DBUS_SESSION_BUS_ADDRESS", &address);
         let mut command = home.foreign(&program);
@@ -49,13 +53,12 @@ impl Bus {
 
     /// The service on it, ready.
     pub fn serve(&self) -> Serving {
-        let mut child = self.home.spawn(&["serve", "--no-http"]);
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(BUS_NAME)));
-        assert!(ready.is_some(), "{:?}", child.wait_with_output());
-        // It may go on talking.
-        std::thread::spawn(move || lines.for_each(drop));
-        Serving(child)
+        Serving::start(&self.home, self.home.command(&["serve", "--no-http"]))
+    }
+
+    /// The service on both faces, ready.
+    pub fn serve_both(&self) -> Serving {
+        Serving::start(&self.home, self.home.command(&["serve", "--http", "127.0.0.1:0"]))
     }
 
     pub fn address(&self) -> BusAddress {
@@ -65,6 +68,33 @@ impl Bus {
     /// A program that finds this bus.
     pub fn command(&self, program: &str) -> Command {
         self.home.foreign(&on_path(program).unwrap())
+    }
+}
+
+impl Serving {
+    /// Waits for the end of its greeting.
+    pub fn start(home: &Home, mut command: Command) -> Serving {
+        let log = ["serve.out", "serve.err"].map(|name| home.path().join(name));
+        let [out, err] = log.each_ref().map(|path| File::create(path).unwrap());
+        let child = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap();
+        let mut serving = Serving { child, log };
+        until("the service is there", || {
+            assert!(serving.child.try_wait().unwrap().is_none(), "{}", serving.said());
+            serving.said().contains("Ctrl-C ends it.")
+        });
+        serving
+    }
+
+    /// Everything it has said so far.
+    pub fn said(&self) -> String {
+        self.log.each_ref().map(|path| fs::read_to_string(path).unwrap()).concat()
+    }
+
+    /// Where it listens for HTTP: address and port.
+    pub fn http(&self) -> String {
+        let said = self.said();
+        let (_, rest) = said.split_once("http://").expect("it says where it listens");
+        rest.split('/').next().unwrap().to_string()
     }
 }
 
@@ -79,8 +109,8 @@ impl Drop for Bus {
 impl Drop for Serving {
     fn drop(&mut self) {
         // Already gone is fine too.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -114,7 +144,7 @@ const CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bu
   <type>session</type>
   <listen>unix:path={folder}/bus</listen>
   <auth>EXTERNAL</auth>
-  <servicedir>{folder}/services</servicedir>
+  <servicedir>{folder}/.local/share/dbus-1/services</servicedir>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>

@@ -6,20 +6,9 @@ use crate::harness::{Home, on_path, unless_missing, upstream};
 use crate::ipc::backend::Backend;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Child;
-
-/// What `serve` prints before it serves: the address of HTTP among it.
-fn http_address(child: &mut Child) -> String {
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = lines.find_map(|line| line.ok().filter(|line| line.contains("http://")));
-    std::thread::spawn(move || lines.for_each(drop));
-    let line = line.expect("it says where it listens");
-    let rest = line.split("http://").nth(1).unwrap();
-    rest.split('/').next().unwrap().to_string()
-}
 
 /// One request over HTTP, as simple as can be.
 fn post(address: &str, token: &str, body: &Value) -> (String, Value) {
@@ -47,9 +36,8 @@ fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
     }
     let home = &bus.home;
     // Both run before the provider is there.
-    let mut serving = home.spawn(&["serve", "--http", "127.0.0.1:0"]);
-    let address = http_address(&mut serving);
-    let serving = super::bus::Serving(serving);
+    let serving = bus.serve_both();
+    let address = serving.http();
     let mut ipc = Backend::start(home);
     let token = home.run(&["token"]).out.trim().to_string();
     let ask = json!({"model": "added:fake-large", "messages": [{"role": "user", "content": "hi"}]});

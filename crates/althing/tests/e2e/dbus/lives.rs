@@ -1,4 +1,4 @@
-//! Clients that come, stay, are put out and die; a service that dies and is started again.
+//! Clients that come, stay, are put out and die.
 
 use super::bus::{Bus, KEY, last_hour, until, until_quiet};
 use super::python::Python;
@@ -6,12 +6,11 @@ use super::streams::{talk, with_provider};
 use super::tools::busctl;
 use crate::harness::{on_path, signal, unless_missing, upstream};
 use althing_chat::{Message, Tool};
-use althing_hub::face::dbus::{BUS_NAME, CALL_BYTES_MAX, CALLS_MAX, Client};
+use althing_hub::face::dbus::{CALL_BYTES_MAX, CALLS_MAX, Client};
 use althing_hub::service::words::{AddApiKey, CompleteRequest, RouteTarget};
 use althing_stdx::Kind;
 use althing_stdx::redact::Secret;
 use serde_json::{Value, json};
-use std::fs;
 use std::time::Duration;
 
 /// The message form, by a client that is gone after it.
@@ -134,45 +133,6 @@ fn a_call_that_is_too_large_is_refused_and_the_next_is_answered() {
     assert_eq!(name, "org.althing.Capability1.Error.LimitsExceeded", "{text}");
     assert!(text.starts_with(&format!("arguments: at most {CALL_BYTES_MAX} bytes")), "{text}");
     assert_eq!(python.ask("ListProviders", json!({}))["success"], true);
-}
-
-#[test]
-fn a_service_killed_is_started_again_with_nothing_lost() {
-    let (upstream, Some(mut bus)) = (upstream(), Bus::start()) else { return };
-    if unless_missing(on_path("busctl"), "busctl").is_none() {
-        return;
-    }
-    let exec = env!("CARGO_BIN_EXE_althing");
-    let file = format!("[D-BUS Service]\nName={BUS_NAME}\nExec={exec} serve --no-http\n");
-    let folder = bus.home.path().join("services");
-    fs::write(folder.join(format!("{BUS_NAME}.service")), file).unwrap();
-    // The first call starts it.
-    let fields = json!({"name": "Upstream", "provider_type": "openai", "api_key": KEY,
-        "base_url": format!("{}/v1", upstream.url())});
-    let added = once(&bus, "AddApiKeyProvider", fields);
-    let targets = json!([{"provider_id": added["provider_id"], "model_id": "fake-small"}]);
-    once(&bus, "SetRouteRules", json!({"alias": "fast", "targets": targets}));
-    let ask = json!({"model_id": "fast", "messages": [{"role": "user", "content": "hello"}]});
-    assert_eq!(once(&bus, "Complete", ask.clone())["success"], true);
-    let providers = once(&bus, "ListProviders", json!({}));
-    let serving = || {
-        let all = bus.home.running().into_iter();
-        all.filter(|(_, command)| command.contains(" serve ")).map(|(id, _)| id).collect::<Vec<_>>()
-    };
-    let first = serving();
-    assert_eq!(first.len(), 1, "{first:?}");
-    let killed = bus.command("kill").args(["-KILL", &first[0]]).status().unwrap();
-    assert!(killed.success());
-    until("it is gone", || !serving().contains(&first[0]));
-    // The next call starts it again.
-    assert_eq!(once(&bus, "ListProviders", json!({}))["providers"], providers["providers"]);
-    assert_eq!(once(&bus, "Complete", ask)["success"], true);
-    let rules = once(&bus, "GetRouteRules", json!({"alias": "fast"}));
-    assert_eq!(rules["targets"][0]["model_id"], "fake-small", "{rules}");
-    assert_ne!(serving(), first);
-    bus.daemon.kill().unwrap();
-    bus.daemon.wait().unwrap();
-    bus.home.is_left();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,7 +58,7 @@ fn a_name_that_is_taken_stays_taken() {
     let Some(bus) = Bus::start() else { return };
     let serving = bus.serve();
     let second = bus.home.run(&["serve", "--no-http"]);
-    second.ends(4).warns(&format!("taken on this bus by althing (process {})", serving.0.id()));
+    second.ends(4).warns(&format!("taken on this bus by althing (process {})", serving.child.id()));
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn the_end_of_the_bus_is_told() {
     let Some(mut bus) = Bus::start() else { return };
     let mut serving = bus.serve();
     bus.daemon.kill().unwrap();
-    until("the service ends", || serving.0.try_wait().unwrap().is_some());
-    assert_eq!(serving.0.wait().unwrap().code(), Some(16));
+    until("the service ends", || serving.child.try_wait().unwrap().is_some());
+    assert_eq!(serving.child.wait().unwrap().code(), Some(16));
 }
 
 #[tokio::test]
