@@ -31,9 +31,11 @@ impl Service {
             base_url: None,
             local_path: Some(file.text()?),
         };
-        let row = self.store.add_provider(new, now_ms() as i64).await?;
+        let now_ms = now_ms() as i64;
+        let row = self.store.add_provider(new, now_ms).await?;
         self.keep_list(&row.id, &[file.listed()]).await?;
-        self.store.update_provider(&Stored { enabled: true, ..row.clone() }).await?;
+        let row = Stored { enabled: true, checked_at_ms: Some(now_ms), ..row };
+        self.store.update_provider(&row).await?;
         self.library.reload().await?;
         Ok(Added { provider_id: row.id, note: self.library.means().runners.trouble() })
     }

@@ -158,13 +158,15 @@ fn set_up(configured: &Configured, hidden: Option<&Entry>) -> ProviderInfo {
 fn added(entry: &Entry, configured: Option<&Configured>) -> ProviderInfo {
     let Entry { row, trouble } = entry;
     let endpoint = configured.map(|it| &it.endpoint).filter(|_| trouble.is_none());
+    // A model in a file has no address.
+    let place = endpoint.map(|it| it.base_url.clone()).filter(|url| !url.is_empty());
     let unchecked = || row.checked_at_ms.is_none().then(|| "not checked yet".to_string());
     ProviderInfo {
         provider_id: row.id.clone(),
         name: row.name.clone(),
         kind: row.kind,
         provider_type: row.row.clone(),
-        base_url: endpoint.map(|it| it.base_url.clone()).or_else(|| row.base_url.clone()),
+        base_url: place.or_else(|| row.base_url.clone()),
         local_path: row.local_path.clone(),
         enabled: row.enabled && trouble.is_none(),
         source: Source::Stored.to_string(),

@@ -68,7 +68,7 @@ fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
 }
 
 /// The files below `folder` with `secret` in them.
-fn holding(folder: &Path, secret: &str) -> Vec<String> {
+pub fn holding(folder: &Path, secret: &str) -> Vec<String> {
     let mut found = vec![];
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();

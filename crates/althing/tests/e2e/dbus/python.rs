@@ -1,6 +1,7 @@
 //! A client in Python: one process, one connection, calls side by side. `peers/dbus/drive.py`.
 
 use super::bus::Bus;
+use super::requests::table::shaped;
 use crate::harness::{peers, unless_missing};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -21,6 +22,8 @@ pub struct Python {
     input: ChildStdin,
     lines: Receiver<String>,
     unheard: VecDeque<Value>,
+    /// Every line so far, answers and signals.
+    pub heard: String,
     calls: u64,
 }
 
@@ -47,7 +50,14 @@ impl Python {
             let mut lines = BufReader::new(output).lines().map_while(Result::ok);
             while lines.next().is_some_and(|line| sender.send(line).is_ok()) {}
         });
-        let mut python = Python { child, input, lines, unheard: VecDeque::new(), calls: 0 };
+        let mut python = Python {
+            child,
+            input,
+            lines,
+            unheard: VecDeque::new(),
+            heard: String::new(),
+            calls: 0,
+        };
         python.wait(|line| line.get("ready").is_some());
         Some(python)
     }
@@ -84,6 +94,13 @@ impl Python {
         self.call("Messages", request, &json!([fields])).unwrap_or_else(|e| panic!("{e:?}"))
     }
 
+    /// A request in either form, which must not be refused.
+    #[track_caller]
+    pub fn ask_in(&mut self, typed: bool, request: &str, fields: &Value) -> Value {
+        let (interface, _, body) = shaped(typed, request, fields).expect("it has both forms");
+        self.call(interface, request, &body).unwrap_or_else(|e| panic!("{e:?}"))
+    }
+
     /// The next line of the descriptor that came last.
     pub fn line(&mut self) -> Value {
         let id = self.send(json!({"line": true}));
@@ -109,6 +126,7 @@ impl Python {
         }
         loop {
             let line = self.lines.recv_timeout(LINE_MAX).expect("the client says nothing");
+            self.heard += &line;
             let line = serde_json::from_str(&line).unwrap();
             if is_it(&line) {
                 return line;

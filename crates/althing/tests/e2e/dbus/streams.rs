@@ -21,12 +21,20 @@ pub fn with_provider(bus: &Bus, upstream: &Upstream) -> Option<(Python, String)>
 
 /// Opens a stream and says something on it.
 pub fn talk(python: &mut Python, model: &str) -> String {
-    let made = python.ask("CreateStream", json!({"model_id": model}));
-    let stream = made["stream_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
-    let message = json!({"role": "user", "content": "hello"});
-    let sent = python.ask("SendMessage", json!({"stream_id": stream, "message": message}));
-    assert_eq!(sent["success"], true, "{sent}");
+    let stream = open(python, false, model);
+    say(python, false, &stream, json!({"message": {"role": "user", "content": "hello"}}));
     stream
+}
+
+fn open(python: &mut Python, typed: bool, model: &str) -> String {
+    let made = python.ask_in(typed, "CreateStream", &json!({"model_id": model}));
+    made["stream_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
+}
+
+fn say(python: &mut Python, typed: bool, stream: &str, mut fields: Value) {
+    fields["stream_id"] = stream.into();
+    let sent = python.ask_in(typed, "SendMessage", &fields);
+    assert_eq!(sent["success"], true, "{sent}");
 }
 
 /// Every answer up to the one that is done.
@@ -34,12 +42,8 @@ fn pull(python: &mut Python, typed: bool, stream: &str, options: &Value) -> Vec<
     let mut answers = vec![];
     for _ in 0..PIECES_MAX {
         let mut fields = options.clone();
-        let answer = if typed {
-            python.call("Streams", "ReceiveStream", &json!([stream, fields])).unwrap()
-        } else {
-            fields["stream_id"] = stream.into();
-            python.ask("ReceiveStream", fields)
-        };
+        fields["stream_id"] = stream.into();
+        let answer = python.ask_in(typed, "ReceiveStream", &fields);
         assert_eq!(answer["success"], true, "{answer}");
         let is_done = answer["done"] == true;
         answers.push(answer);
@@ -72,20 +76,22 @@ fn pieces_one_by_one_and_many_at_once_say_the_same() {
     );
     let whole = whole["completion"]["content"].as_str().unwrap();
     for typed in [true, false] {
-        let stream = talk(&mut python, &model);
+        let stream = open(&mut python, typed, &model);
+        let hello = json!({"message": {"role": "user", "content": "hello"}});
+        say(&mut python, typed, &stream, hello);
         let single = pull(&mut python, typed, &stream, &json!({"timeout_ms": 20000}));
         assert_eq!(text(&single, "chunk"), whole, "{single:?}");
         assert!(single.len() > 2 && single[0]["chunk"]["role"] == 3, "{single:?}");
         assert!(single[0].get("chunks").is_none() && single[0].get("done").is_none());
         assert!(single.last().unwrap()["usage"]["total_tokens"].is_number(), "{single:?}");
         // The same stream goes on; its history grows.
-        let message = json!({"role": "user", "content": "and then?"});
-        python.ask("SendMessage", json!({"stream_id": stream, "message": message}));
+        let more = json!({"message": {"role": "user", "content": "and then?"}});
+        say(&mut python, typed, &stream, more);
         let many = pull(&mut python, typed, &stream, &json!({"max_chunks": 64}));
         assert_eq!(text(&many, "chunks"), text(&many, "chunk"), "{many:?}");
-        let closed = python.ask("CloseStream", json!({"stream_id": stream}));
+        let closed = python.ask_in(typed, "CloseStream", &json!({"stream_id": stream}));
         assert_eq!(closed["success"], true);
-        let gone = python.ask("ReceiveStream", json!({"stream_id": stream}));
+        let gone = python.ask_in(typed, "ReceiveStream", &json!({"stream_id": stream}));
         assert_eq!((&gone["success"], &gone["error_code"]), (&json!(false), &json!("not_found")));
     }
 }
@@ -96,20 +102,20 @@ fn tools_are_called_and_answered() {
     let _serving = bus.serve();
     let Some((mut python, provider)) = with_provider(&bus, &upstream) else { return };
     let model = format!("{provider}:fake-small");
-    let made = python.ask("CreateStream", json!({"model_id": model}));
-    let stream = made["stream_id"].as_str().unwrap().to_owned();
     let tools = json!([{"name": "look_up", "json_schema": r#"{"type":"object"}"#}]);
-    let message = json!({"role": "user", "content": "hello"});
-    python.ask("SendMessage", json!({"stream_id": stream, "message": message, "tools": tools}));
-    let answers = pull(&mut python, true, &stream, &json!({}));
-    let call = answers.iter().find_map(|it| it.get("tool_call")).unwrap();
-    assert_eq!(call["name"], "look_up");
-    assert!(call["arguments_json"].is_string() && call["id"].is_string(), "{call}");
-    // No id: it answers the oldest open call.
-    let result = json!({"role": "tool", "content": "found"});
-    let sent = python.ask("SendMessage", json!({"stream_id": stream, "message": result}));
-    assert_eq!(sent["success"], true, "{sent}");
-    assert!(!text(&pull(&mut python, false, &stream, &json!({})), "chunk").is_empty());
+    for typed in [true, false] {
+        let stream = open(&mut python, typed, &model);
+        let hello = json!({"role": "user", "content": "hello"});
+        say(&mut python, typed, &stream, json!({"message": hello, "tools": tools}));
+        let answers = pull(&mut python, typed, &stream, &json!({}));
+        let call = answers.iter().find_map(|it| it.get("tool_call")).unwrap();
+        assert_eq!(call["name"], "look_up");
+        assert!(call["arguments_json"].is_string() && call["id"].is_string(), "{call}");
+        // No id: it answers the oldest open call.
+        let result = json!({"message": {"role": "tool", "content": "found"}});
+        say(&mut python, typed, &stream, result);
+        assert!(!text(&pull(&mut python, typed, &stream, &json!({})), "chunk").is_empty());
+    }
 }
 
 #[test]

@@ -4,8 +4,12 @@ use super::fields::{Dict, Fields, Malformed, Sent, Word};
 use super::gate::check_user;
 use super::refusal::{Trouble, reply};
 use super::words::all;
-use crate::service::words::{ProviderKind, RouteTarget};
+use crate::service::words::{
+    Challenge, ConnectionInfo, Credentials, ModelInfo, ProviderInfo, ProviderKind, RouteTarget,
+    Snapshot, TargetState,
+};
 use althing_chat::{Message, Role, Tool, ToolCall, Usage};
+use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind};
 use std::time::Duration;
 use zbus::{DBusError, OwnedVariant, Variant};
@@ -98,7 +102,68 @@ fn words_come_back_as_they_went() {
     returns(Tool { name: "t".into(), description: String::new(), parameters: true.into() });
     returns(Usage { input: Some(3), output: Some(4), ..Usage::default() });
     returns(Usage::default());
-    returns(RouteTarget { provider_id: "p".into(), model_id: "m".into() });
+    let target = RouteTarget { provider_id: "p".into(), model_id: "m".into() };
+    returns(target.clone());
+    returns(TargetState { target: target.clone(), dead: Some("removed".into()) });
+    returns(TargetState { target, dead: None });
+}
+
+/// Every optional field of these is there, or none is.
+#[test]
+fn what_the_service_tells_comes_back_as_it_went() {
+    let text = |text: &str| Some(text.to_string());
+    for all in [true, false] {
+        for (kind, _) in ProviderKind::ALL {
+            returns(ProviderInfo {
+                provider_id: "p".into(),
+                name: "P".into(),
+                kind,
+                provider_type: "openai".into(),
+                base_url: text("http://h/v1").filter(|_| all),
+                local_path: text("/m.gguf").filter(|_| all),
+                enabled: all,
+                source: "added".into(),
+                key_hint: text("…abcd").filter(|_| all),
+                note: text("not checked yet").filter(|_| all),
+            });
+        }
+        returns(ModelInfo {
+            model_id: "m".into(),
+            provider_id: "p".into(),
+            display: "M".into(),
+            enabled: all,
+            capability_chat: all.then_some(true),
+            capability_streaming: all.then_some(false),
+        });
+        returns(Challenge {
+            device_code: Secret::new("d"),
+            user_code: "U-1".into(),
+            verification_uri: "https://h/u".into(),
+            verification_uri_complete: text("https://h/u?c").filter(|_| all),
+            expires_in: 900,
+            interval: 5,
+        });
+        returns(Credentials {
+            access_token: Secret::new("a"),
+            refresh_token: all.then(|| Secret::new("r")),
+            expiry_date_ms: i64::MAX,
+            resource_url: text("https://r").filter(|_| all),
+        });
+        returns(Snapshot {
+            window_start_ms: 1,
+            window_end_ms: 2,
+            requests_total: 3,
+            requests_failed: 4,
+            prompt_tokens_total: 5,
+            completion_tokens_total: 6,
+            cost_total: all.then_some(0.25),
+            requests_unpriced: 7,
+        });
+    }
+    for face in ["dbus", "http", "mcp"] {
+        let (connection_id, client_name) = ("conn_1".into(), "curl".into());
+        returns(ConnectionInfo { connection_id, client_name, requests_count: 2, face });
+    }
 }
 
 #[test]
