@@ -5,6 +5,7 @@ mod everywhere;
 mod install;
 mod lives;
 mod logins;
+mod person;
 mod python;
 mod requests;
 mod shape;

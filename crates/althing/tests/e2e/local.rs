@@ -1,6 +1,7 @@
 //! Models in files, for real: tiny ones that `peers/gguf/make.py` writes, loaded and streamed by
 //! llama.cpp in our own runner.
 
+use crate::dbus::bus::Bus;
 use crate::harness::{Home, peers, really_wait, unless_missing};
 use althing_chat::{Ask, Delta, Message};
 use althing_hub::config::World;
@@ -278,6 +279,34 @@ async fn the_server_of_llama_cpp_comes_first() {
     assert_eq!(complete(&service, &model, "Hello?").await.unwrap().message.text, LINE);
     service.close().await.unwrap();
     machine.is_clean().await;
+}
+
+/// By the person's own commands, in a process of their own and through the service on the bus.
+#[test]
+fn a_person_adds_a_file_and_asks_it() {
+    let Some(machine) = Machine::new() else { return };
+    let file = machine.model("tiny", &[]);
+    let path = machine.path.to_str().unwrap().to_string();
+    let Some(bus) = Bus::start_in(machine.home.set("PATH", &path)) else { return };
+    let walk = |name: &str| {
+        let add = ["providers", "add-local", file.to_str().unwrap(), "--name", name];
+        bus.home.run(&add).ends(0).says(&format!("{name} is added"));
+        bus.home.run(&["providers", "list"]).ends(0).says(file.to_str().unwrap());
+        let model = format!("{name}:tiny");
+        bus.home.run(&["models"]).ends(0).says(&model);
+        bus.home.run(&["ask", "--models", &model, "Who are you?"]).ends(0).says(LINE);
+        let alias = format!("fast-{name}");
+        bus.home.run(&["routes", "set", &alias, &model]).ends(0);
+        bus.home.run(&["routes", "test", &alias]).ends(0).says(&format!("{model} answered: "));
+    };
+    walk("alone");
+    // What is no absolute path is one from here.
+    let near = ["providers", "add-local", "tiny.gguf"];
+    bus.home.run(&near).ends(0).says("tiny is added");
+    bus.home.run(&["providers", "add-local", "none.gguf"]).ends(3).warns("none.gguf");
+    let serving = bus.serve();
+    walk("served");
+    drop((serving, bus));
 }
 
 /// Whoever started it may be killed: the runner ends with its standard input.

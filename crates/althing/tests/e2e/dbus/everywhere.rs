@@ -2,7 +2,7 @@
 
 use super::bus::{Bus, KEY};
 use super::lives::once;
-use crate::harness::{Home, on_path, unless_missing, upstream};
+use crate::harness::{on_path, unless_missing, upstream};
 use crate::ipc::backend::Backend;
 use serde_json::{Value, json};
 use std::fs;
@@ -81,41 +81,4 @@ pub fn holding(folder: &Path, secret: &str) -> Vec<String> {
         }
     }
     found
-}
-
-#[test]
-fn a_person_keeps_providers_with_and_without_the_service() {
-    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
-    let url = format!("{}/v1", upstream.url());
-    let walk = |home: &Home, name: &str| {
-        let add = ["providers", "add", "openai", "--name", name, "--base-url", &url];
-        home.run_with_input(&add, &format!("{KEY}\n")).ends(0).says("is added");
-        let id = name.to_lowercase();
-        home.run(&["providers", "list"]).ends(0).says(&id).says("…0123").says("added");
-        home.run(&["providers", "test", &id]).ends(0).says("2 chat models");
-        let model = format!("{id}:fake-small");
-        home.run(&["models", "disable", &model]).ends(0).says("is disabled");
-        home.run(&["ask", "--models", &model, "Hello?"]).ends(12).warns("disabled");
-        home.run(&["models", "enable", &model]).ends(0);
-        let targets = [format!("{id}:err-503"), model.clone()];
-        home.run(&["routes", "set", "fast", &targets[0], &targets[1]]).ends(3).warns("err-503");
-        home.run(&["routes", "set", "fast", &model]).ends(0).says("1 target");
-        home.run(&["routes", "show"]).ends(0).says("fast").says("ok");
-        home.run(&["routes", "test", "fast"]).ends(0).says(&format!("{model} answered: "));
-        home.run(&["routes", "set", "loop", "alias:loop"]).ends(2).warns("loop");
-        home.run(&["metrics", "--since", "1h"]).ends(0).says("Requests in the last 1 h: ");
-        home.run(&["providers", "remove", &id]).ends(0);
-        home.run(&["routes", "show", "fast"]).ends(0).says("skipped: ");
-        home.run(&["routes", "set", "fast"]).ends(0).says("deleted");
-        home.run(&["providers", "remove", &id]).ends(3);
-    };
-    walk(&bus.home, "Alone");
-    let _serving = bus.serve();
-    walk(&bus.home, "Served");
-    bus.home.run(&["connections", "list"]).ends(0).says("dbus");
-    bus.home.run(&["connections", "close", "conn_99999"]).ends(3);
-    // A key that is refused keeps nothing, and never stands on a command line.
-    let refused = ["providers", "add", "openai", "--name", "Bad", "--key-env", "NO_SUCH"];
-    bus.home.run(&refused).ends(2).warns("NO_SUCH is not set");
-    bus.home.run(&["providers", "add", "nonsense", "--no-key"]).ends(2).warns("provider_type");
 }

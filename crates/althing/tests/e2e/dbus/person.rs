@@ -1,0 +1,159 @@
+//! The person's commands, with a service on the bus and without one.
+
+use super::bus::{Bus, KEY, Serving, until};
+use super::logins;
+use super::streams::with_provider;
+use crate::harness::{Home, signal, upstream};
+use althing_testkit::{Options, Upstream};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+
+#[test]
+fn a_person_keeps_providers_with_and_without_the_service() {
+    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    let url = format!("{}/v1", upstream.url());
+    let walk = |home: &Home, name: &str| {
+        let add = ["providers", "add", "openai", "--name", name, "--base-url", &url];
+        home.run_with_input(&add, &format!("{KEY}\n")).ends(0).says("is added");
+        let id = name.to_lowercase();
+        home.run(&["providers", "list"]).ends(0).says(&id).says("…0123").says("added");
+        home.run(&["providers", "test", &id]).ends(0).says("2 chat models");
+        let model = format!("{id}:fake-small");
+        home.run(&["models", "disable", &model]).ends(0).says("is disabled");
+        home.run(&["ask", "--models", &model, "Hello?"]).ends(12).warns("disabled");
+        home.run(&["models", "enable", &model]).ends(0);
+        let targets = [format!("{id}:err-503"), model.clone()];
+        home.run(&["routes", "set", "fast", &targets[0], &targets[1]]).ends(3).warns("err-503");
+        home.run(&["routes", "set", "fast", &model]).ends(0).says("1 target");
+        home.run(&["routes", "show"]).ends(0).says("fast").says("ok");
+        home.run(&["routes", "test", "fast"]).ends(0).says(&format!("{model} answered: "));
+        home.run(&["routes", "set", "loop", "alias:loop"]).ends(2).warns("loop");
+        home.run(&["metrics", "--since", "1h"]).ends(0).says("Requests in the last 1 h: ");
+        home.run(&["providers", "remove", &id]).ends(0);
+        home.run(&["routes", "show", "fast"]).ends(0).says("skipped: ");
+        home.run(&["routes", "set", "fast"]).ends(0).says("deleted");
+        home.run(&["providers", "remove", &id]).ends(3);
+    };
+    walk(&bus.home, "Alone");
+    let _serving = bus.serve();
+    walk(&bus.home, "Served");
+    // A key that is refused keeps nothing, and never stands on a command line.
+    let refused = ["providers", "add", "openai", "--name", "Bad", "--key-env", "NO_SUCH"];
+    bus.home.run(&refused).ends(2).warns("NO_SUCH is not set");
+    bus.home.run(&["providers", "add", "nonsense", "--no-key"]).ends(2).warns("provider_type");
+}
+
+#[test]
+fn a_person_logs_in_with_and_without_the_service() {
+    let upstream = Upstream::start(Options::default());
+    let Some(bus) = logins::bus(&upstream) else { return };
+    let walk = |home: &Home, name: &str| {
+        for kind in ["copilot", "dashscope"] {
+            let id = format!("{name}-{kind}");
+            let done = home.run(&["providers", "add-oauth", kind, "--name", &id]);
+            let place =
+                format!("Open {}/login/device and enter the code WDJB-MJHT", upstream.url());
+            done.ends(0).says(&place).says(&format!("{id} is added"));
+            home.run(&["providers", "list"]).ends(0).says(&id);
+            let model = format!("{id}:fake-small");
+            home.run(&["ask", "--models", &model, "Hello?"]).ends(0).says("answer");
+        }
+    };
+    walk(&bus.home, "alone");
+    let _serving = bus.serve();
+    walk(&bus.home, "served");
+}
+
+#[test]
+fn a_person_who_is_not_let_in_is_told() {
+    let upstream = Upstream::start(Options::default().logins(logins::denied()));
+    let Some(bus) = logins::bus(&upstream) else { return };
+    let walk = |home: &Home| {
+        let done = home.run(&["providers", "add-oauth", "copilot"]);
+        assert_ne!(done.says("WDJB-MJHT").code, Some(0), "{done:?}");
+        done.warns("the login at GitHub Copilot was declined");
+        let listed = home.run(&["providers", "list"]);
+        assert!(!listed.ends(0).out.contains("copilot"), "{listed:?}");
+    };
+    walk(&bus.home);
+    let _serving = bus.serve();
+    walk(&bus.home);
+}
+
+#[test]
+fn a_person_sees_who_is_connected_and_puts_them_out() {
+    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    bus.home.run(&["connections", "list"]).ends(3).warns("no service is running");
+    let _serving = bus.serve();
+    let Some((mut python, _)) = with_provider(&bus, &upstream) else { return };
+    bus.home.run(&["connections", "list"]).ends(0).says("python").says("dbus");
+    let listed = bus.home.run(&["connections", "list", "--json"]).ends(0).out.clone();
+    let lines = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let is_python = |it: &Value| it["client_name"].as_str().unwrap().starts_with("python");
+    let found = lines.into_iter().find(is_python).unwrap();
+    let id = found["connection_id"].as_str().unwrap();
+    bus.home.run(&["connections", "close", id]).ends(0).says(&format!("{id} is closed."));
+    let refused = python.call("Providers", "ListProviders", &json!([])).unwrap_err();
+    assert_eq!(refused.0, "org.althing.Capability1.Error.AccessDenied");
+    bus.home.run(&["connections", "close", "conn_99999"]).ends(3);
+}
+
+#[test]
+fn a_person_watches_the_metrics() {
+    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    let _serving = bus.serve();
+    let Some((mut python, provider)) = with_provider(&bus, &upstream) else { return };
+    let page = bus.home.path().join("page");
+    let mut watch = bus.home.command(&["metrics", "--watch", "--since", "30m"]);
+    let mut watch = watch.stdout(File::create(&page).unwrap()).spawn().unwrap();
+    let shows = |words: &str| until(words, || fs::read_to_string(&page).unwrap().contains(words));
+    shows("No requests in the last 30 min.");
+    let model = format!("{provider}:fake-small");
+    let asked = json!({"model_id": model, "messages": [{"role": "user", "content": "hello"}]});
+    assert_eq!(python.ask("Complete", asked)["success"], true);
+    shows("Requests in the last 30 min: 1 (0 failed)");
+    shows("█");
+    shows("▏ at most 1 per column");
+    signal(&watch, "INT");
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_service_says_what_it_found() {
+    let upstream = upstream();
+    let Some(bus) = Bus::start_in(Home::with(&upstream)) else { return };
+    let url = format!("{}/v1", upstream.url());
+    let add = ["providers", "add", "openai", "--name", "Added", "--base-url", &url];
+    bus.home.run_with_input(&add, &format!("{KEY}\n")).ends(0);
+    let said = bus.serve().said();
+    assert!(said.contains(&format!("  openai at {url}, environment variable OPENAI_")), "{said}");
+    assert!(said.contains(&format!("  added at {url}, added\n")), "{said}");
+    assert!(!said.contains("no provider yet"), "{said}");
+    let home = Home::new();
+    let mut alone = home.command(&["serve", "--no-dbus", "--http", "127.0.0.1:0"]);
+    for server in ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMASWAP_BASE_URL"] {
+        alone.env_remove(server);
+    }
+    let said = Serving::start(&home, alone).said();
+    assert!(said.contains("no provider yet: `althing providers add openai` adds one"), "{said}");
+}
+
+#[test]
+fn the_environment_wins_over_what_was_added_and_models_says_so() {
+    let (added, configured) = (upstream(), upstream());
+    let home = Home::new();
+    let url = format!("{}/v1", added.url());
+    let add = ["providers", "add", "openai", "--base-url", &url];
+    home.run_with_input(&add, &format!("{KEY}\n")).ends(0).says("openai is added");
+    let before = added.requests().len();
+    let home = home
+        .set("OPENAI_API_KEY", "sk-test-of-the-environment")
+        .set("OPENAI_BASE_URL", &format!("{}/v1", configured.url()));
+    let hidden = "(openai, added): not used: 'openai' is also configured, and that wins \
+        (environment variable OPENAI_";
+    home.run(&["models"]).ends(0).says("openai:fake-small").says(hidden);
+    home.run(&["providers", "list"]).ends(0).says("wins over 'openai', which was added");
+    home.run(&["ask", "--models", "openai:fake-small", "Hello?"]).ends(0);
+    assert_eq!(added.requests().len(), before, "nobody asks the one that was added");
+    assert!(configured.count("fake-small") > 0);
+}
