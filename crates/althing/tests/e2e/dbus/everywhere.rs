@@ -57,7 +57,15 @@ fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
     home.run(&["ask", "--models", "added:fake-large", "Hello?"]).ends(0).says("answer");
     home.run(&["models"]).ends(0).says("added:fake-large");
     home.run(&["metrics"]).ends(0).says("Requests in the last 1 h: 2 (0 failed)");
-    // The key reached the upstream, and lies nowhere in the clear.
+    // Nor do errors tell it.
+    for model in ["added:err-key", "added:err-quota", "nobody:none"] {
+        let asked = json!({"model": model, "messages": [{"role": "user", "content": "hi"}]});
+        assert_ne!(post(&address, &token, &asked).0, "200");
+        home.run(&["ask", "--models", model, "Hello?"]);
+    }
+    assert_eq!(post(&address, "a wrong token", &ask).0, "401");
+    assert!(!serving.said().contains(&token), "{}", serving.said());
+    // The key reached the upstream, and lies nowhere in the clear, what was logged included.
     let with_key = format!("Bearer {KEY}");
     assert!(upstream.requests().iter().all(|seen| seen.header("authorization") == with_key));
     let shown = |(_, command): &(String, String)| command.contains(KEY);

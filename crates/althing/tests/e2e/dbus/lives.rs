@@ -61,6 +61,7 @@ fn changes_are_announced_and_no_key_is() {
     assert_eq!(watcher.signal("ProviderRemoved"), provider);
     drop(python);
     assert_eq!(watcher.signal("ConnectionClosed"), opened);
+    assert!(!watcher.heard.contains(KEY), "{}", watcher.heard);
 }
 
 #[test]
