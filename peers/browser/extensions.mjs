@@ -5,10 +5,22 @@ import { answered, asked, click, logged, press, until } from "./studio.mjs";
 
 const [address, screenshot] = process.argv.slice(3);
 
-/** Has a window opened, the way its bar in `place` offers. */
+/** Where the person is, since without a screen every page has the focus all the time: `here` or not, or in the
+ * window that was opened last until that one is closed. */
+async function person(page, where) {
+  await page.evaluate((where) => {
+    window.looks = 0;
+    document.hasFocus = () => {
+      window.looks += 1;
+      return where === "in the window" ? window.opened.closed : where === "here";
+    };
+  }, where);
+  await page.waitForFunction(() => window.looks > 0);
+}
+
+/** Has a window opened, the way its bar in `place` offers; the person is in it then. */
 async function opened(browser, page, command = "windows/open", place = "#windows") {
-  // The bar of one that was closed may still be there for a moment.
-  await page.waitForFunction((place) => !document.querySelector(`${place} li`), {}, place);
+  check(!(await page.$(`${place} li`)), "the bar of a closed window is still there");
   await press(page, command);
   await page.waitForSelector(`${place} li`);
   const url = await text(page, `${place} strong`);
@@ -24,6 +36,7 @@ async function opened(browser, page, command = "windows/open", place = "#windows
   });
   check(!reaches, "the window reads our page");
   await page.waitForFunction((place) => document.querySelector(place).textContent.includes("has open http"), {}, place);
+  await person(page, "in the window");
   return window;
 }
 
@@ -92,6 +105,13 @@ await withBrowser(async (browser) => {
     .test(note), note);
 
   // A window opens by a click, and its closing reaches the extension; then the other way round.
+  await page.evaluate(() => {
+    const open = window.open.bind(window);
+    window.open = (url, name, features) => {
+      window.features = features;
+      return window.opened = open(url, name, features);
+    };
+  });
   const first = await opened(browser, page);
   check(!(await text(page, "#log")).includes("window closed"), "closed before it was");
   await first.close();
@@ -101,13 +121,10 @@ await withBrowser(async (browser) => {
   await press(page, "windows/close");
   await closed;
   await logged(page, "window closed: extension");
+  await page.waitForFunction(() => !document.querySelector("#windows li"));
 
   // For a modal one the rest of the page waits, whatever the person presses.
   const isFree = () => page.$eval("#text", (it) => { it.focus(); return document.activeElement === it; });
-  await page.evaluate(() => {
-    const open = window.open.bind(window);
-    window.open = (url, name, features) => { window.features = features; return open(url, name, features); };
-  });
   check(await isFree(), "the page waits for nothing");
   const modal = await opened(browser, page, "windows/modal", "#modal");
   check(await page.evaluate(() => window.features) === "popup,width=640,height=480,resizable=no", "other features");
@@ -119,13 +136,29 @@ await withBrowser(async (browser) => {
   check(await isFree(), "the page still waits");
   await page.waitForFunction(() => document.getElementById("log").textContent.match(/window closed: user/g)?.length === 2);
 
-  // One that cuts itself off looks closed as soon as it is there, which it is not: the person says when.
+  // One that cuts itself off looks closed, at once or when it moves on, which it is not: the person says when.
+  const cutOff = async (how, count) => {
+    await page.waitForFunction(() => document.getElementById("windows").textContent.includes("cannot see it"));
+    const said = () => page.$eval("#log", (it) => it.textContent.match(/window closed: user/g)?.length);
+    check(await said() === count - 1, `closed because it cut itself off ${how}`);
+    await click(page, "#windows", "It is closed");
+    check(!(await page.$("#windows li")), "the bar of a closed window is still there");
+    await page.waitForFunction((count) => document.getElementById("log").textContent
+      .match(/window closed: user/g)?.length === count, {}, count);
+  };
   await press(page, "windows/alone");
   const alone = browser.waitForTarget((it) => it.url().endsWith("/alone"));
   await click(page, "#windows", "Open");
-  await (await alone).page();
-  await click(page, "#windows", "It is closed");
-  await page.waitForFunction(() => document.getElementById("log").textContent.match(/window closed: user/g)?.length === 3);
+  const apart = await (await alone).page();
+  await cutOff("at once", 3);
+  await apart.close();
+  for (const [how, where, count] of [["before the person", "there", 4], ["behind the person", "here", 5]]) {
+    const moving = await opened(browser, page);
+    await person(page, where);
+    await moving.goto(new URL("/alone", moving.url()).href);
+    await cutOff(how, count);
+    await moving.close();
+  }
 
   // Text that looks like markup is text, and an icon is a picture of shapes.
   await press(page, "hostile/say");
@@ -210,7 +243,7 @@ await withBrowser(async (browser) => {
   await logged(page, "PID.5.1xyz");
   await page.select("#log-level", "0");
   await page.type("#log-text", "window closed");
-  await page.waitForFunction(() => document.querySelectorAll("#log li").length === 4);
+  await page.waitForFunction(() => document.querySelectorAll("#log li").length === 6);
   await page.$eval("#log-text", (it) => { it.value = ""; it.dispatchEvent(new Event("input")); });
   await page.screenshot({ path: screenshot, fullPage: true });
   check(wrong.length === 0, wrong.join("\n"));

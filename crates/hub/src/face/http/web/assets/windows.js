@@ -4,14 +4,23 @@ import { element, tell } from "/ui/frame.js";
 
 /** How often an open window is looked at. */
 const LOOK_MS = 300;
+/** How long after a close the person may take to be back here; then only he can say that it was one. */
+const BACK_MS = 1000;
 
-/** By id: the handle, whether its page has been seen there, and whether it is out of our sight. */
+/** By id: the handle, whether its page has been seen there, whether the person was then elsewhere than
+ * here, since when it looks closed, and whether it is out of our sight. */
 const known = new Map();
+/** Ids of those that were closed here and may still be in what the service last said. */
+const closed = new Set();
 let wanted = [];
 let act;
 
 export function drawWindows(windows, does) {
-  [wanted, act] = [windows, does];
+  act = does;
+  for (const id of closed) {
+    if (!windows.some((window) => window.id === id)) closed.delete(id);
+  }
+  wanted = windows.filter((window) => !closed.has(window.id));
   for (const [id, it] of known) {
     if (windows.some((window) => window.id === id)) continue;
     // Its extension closed it.
@@ -47,7 +56,7 @@ function stand(id) {
 }
 
 function bar(window, at) {
-  const what = { asked: "wants to open", opening: "is opening", open: "has open", lost: "has open, where this page cannot see it," }[at];
+  const what = { asked: "wants to open", opening: "is opening", open: "has open", lost: "may have open, where this page cannot see it," }[at];
   const line = element("p", {}, `${window.name ?? "An extension"} ${what} `, element("strong", {}, window.url),
     window.title ? ` (${window.title})` : "");
   const button = (word, click) => {
@@ -73,7 +82,7 @@ function openWindow(window) {
   if (!handle) return tell("news", "The browser blocked the window; allow windows for this page.");
   // It keeps its opener: only so may this page close it again when its extension wants that.
   handle.location.replace(window.url);
-  known.set(window.id, { handle, seen: false, lost: false });
+  known.set(window.id, { handle, seen: false, away: false, closedAt: undefined, lost: false });
   draw();
 }
 
@@ -88,6 +97,8 @@ function isThere(handle) {
 
 function gone(id) {
   known.delete(id);
+  closed.add(id);
+  wanted = wanted.filter((window) => window.id !== id);
   act({ do: "window_closed", window: id });
   draw();
 }
@@ -96,17 +107,20 @@ function gone(id) {
 document.getElementById("modal").addEventListener("cancel", (event) => event.preventDefault());
 document.getElementById("modal").addEventListener("close", draw);
 
-// A page may cut itself off from ours, and looks closed then. One that was seen and is closed now was
-// closed; of one that was never seen only the person knows.
+// A page may cut itself off from ours at any time, and looks closed then. One that was seen is surely closed
+// when the person was elsewhere and is back here with it; else only the person knows.
 setInterval(() => {
   for (const [id, it] of known) {
     if (it.lost) continue;
+    const isHere = document.hasFocus();
     if (!it.handle.closed) {
+      it.away = !isHere;
       if (!it.seen && isThere(it.handle)) { it.seen = true; draw(); }
       continue;
     }
-    if (it.seen) { gone(id); continue; }
-    it.lost = true;
-    draw();
+    it.closedAt ??= performance.now();
+    const mayBeSure = it.seen && it.away && performance.now() - it.closedAt < BACK_MS;
+    if (mayBeSure && isHere) { gone(id); continue; }
+    if (!mayBeSure) { it.lost = true; draw(); }
   }
 }, LOOK_MS);
