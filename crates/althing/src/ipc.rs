@@ -69,9 +69,9 @@ fn serve() -> Result<()> {
         let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
         let (reader, writer) = (stdio::input(), stdio::output());
         quorum::serve(runs, world.home, reader, writer, stops.next()).await;
-        // What is not over by then is killed when it is dropped.
-        let over = async { tokio::join!(library.workers().close(), agents::settle()) };
-        let _ = tokio::time::timeout(PARTING_MAX, over).await;
+        // Who has not ended by then is killed.
+        let settled = tokio::time::timeout(PARTING_MAX, agents::settle());
+        let _ = tokio::join!(library.workers().close_within(PARTING_MAX), settled);
         Ok(())
     });
     // A read of standard input cannot be cancelled and must not keep us alive.

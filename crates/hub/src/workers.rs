@@ -133,7 +133,7 @@ impl Workers {
             done = Err(missing(fault.message.clone(), function, &worker.names().await));
         }
         if self.configured(service).is_none() {
-            worker.stop().await;
+            worker.stop(None).await;
         }
         done
     }
@@ -168,7 +168,14 @@ impl Workers {
 
     /// Ends all that were started.
     pub async fn close(&self) {
-        join_all(self.all.iter().map(|worker| worker.stop())).await;
+        join_all(self.all.iter().map(|worker| worker.stop(None))).await;
+    }
+
+    /// As `close`, within so long: who has not ended by then is killed.
+    pub async fn close_within(&self, max: Duration) {
+        let stopped = join_all(self.all.iter().map(|worker| worker.stop(Some(max))));
+        // One that is just being looked for elsewhere is nobody's process here.
+        let _ = tokio::time::timeout(max, stopped).await;
     }
 
     fn worker(&self, config: WorkerConfig) -> Arc<Worker> {

@@ -39,7 +39,9 @@ use shared::Shared;
 pub use stream::{BlockingItems, Items};
 use supervisor::Worker;
 
-/// How long each step of a stop may take: the message, then TERM, then KILL.
+/// The steps of a stop: the message, then TERM, then KILL.
+const STOP_STEPS: u32 = 3;
+/// How long each of them may take.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 /// The same where the last handle is dropped, which must not wait long.
 const DROP_GRACE: Duration = Duration::from_millis(250);
@@ -175,10 +177,19 @@ impl Parent {
     /// Ends the worker: it is asked to, then told, then killed with all that it started. Calls
     /// that are pending fail.
     pub async fn stop(&self) {
+        self.stop_by_steps(STOP_GRACE).await;
+    }
+
+    /// As [`Parent::stop`], within so long, however stubborn it is.
+    pub async fn stop_within(&self, max: Duration) {
+        self.stop_by_steps(max / STOP_STEPS).await;
+    }
+
+    async fn stop_by_steps(&self, grace: Duration) {
         let (sender, receiver) = oneshot::channel();
         let inner = self.inner.clone();
         let stop = move || {
-            inner.end(STOP_GRACE);
+            inner.end(grace);
             // Nobody may be waiting any more.
             let _ = sender.send(());
         };

@@ -328,11 +328,13 @@ impl Worker {
         }
     }
 
-    /// Ends it, if it is there.
-    pub async fn stop(&self) {
+    /// Ends it, if it is there, within so long where that is said.
+    pub(super) async fn stop(&self, max: Option<Duration>) {
         let live = self.state.lock().await.live.take();
-        if let Some(live) = live {
-            live.parent.stop().await;
+        match (live, max) {
+            (Some(live), None) => live.parent.stop().await,
+            (Some(live), Some(max)) => live.parent.stop_within(max).await,
+            (None, _) => {}
         }
     }
 }

@@ -212,6 +212,22 @@ fn ctrl_c_ends_what_hangs() {
     check(&["ask", "Hi", "--models", "openai:ada"], &is_deaf);
 }
 
+/// One that hears neither its parent nor a signal goes with the frontend all the same.
+#[test]
+fn a_frontend_leaves_no_stubborn_one_behind() {
+    let upstream = upstream();
+    let home = Home::with(&upstream);
+    let stubborn = r#"trap "" TERM; while :; do /bin/sleep 1; done"#;
+    configure(&home, &format!("[workers.stubborn]\nrun = ['/bin/sh', '-c', '{stubborn}']\n"));
+    let mut backend = Backend::start(&home);
+    backend.discuss("Hello?");
+    let is_there = || home.running().iter().any(|(_, command)| command.contains("trap"));
+    until("it is there", is_there);
+    let done = backend.leave();
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{done:#?}");
+    home.is_left();
+}
+
 fn configure_more(home: &Home, toml: &str) {
     let file = home.path().join(".config/althing/config.toml");
     let before = std::fs::read_to_string(file).unwrap();
