@@ -47,13 +47,15 @@ async def main():
 
         planned = await client.call_tool(
             "plan",
-            {"task": "Stay dry", "planners": ["demo:builder", "demo:scout"], "judge": "demo:skeptic"},
+            {"task": "Stay dry", "planners": ["demo:builder", "demo:scout"], "judge": "demo:skeptic",
+             "preferences": {"max_plans": 1, "random_seed": 7}},
         )
         assert not planned.is_error, planned
         print("plan:", text(planned).replace("\n", " | "))
 
         for name, arguments in [
             ("plan", {"task": " "}),
+            ("plan", {"task": "Stay dry", "preferences": {"max_plans": 17}}),
             ("complete", {"model": "openai:err-429", "prompt": "Hello?"}),
             ("complete", {"model": "nobody", "prompt": "Hello?"}),
             ("complete", {"prompt": "Hello?"}),

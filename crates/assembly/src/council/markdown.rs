@@ -88,7 +88,7 @@ fn origin(out: &mut String, plan: &Final, places: &[Place]) {
     }
     for (name, is_valid) in &plan.metadata.validation.plans_valid {
         if !is_valid {
-            out.push_str(&format!("- {} gave no valid plan\n", item(name)));
+            out.push_str(&format!("- no plan of {} was compared\n", item(name)));
         }
     }
     section(out, "Warnings", &plan.metadata.warnings);
@@ -180,7 +180,7 @@ mod tests {
             ## How it came about
 
             - Plan 1 by ada: 7.2 of 10, selected
-            - bob gave no valid plan
+            - no plan of bob was compared
 
             ## Warnings
 

@@ -64,6 +64,9 @@ const RUBRIC: &[(&str, f64)] = &[
     ("conciseness", 0.1),
 ];
 
+/// What holds for all of the rubric.
+const NOTES: &[&str] = &["Plans are anonymous and in random order.", "Length is no merit."];
+
 /// What a planner is asked.
 pub fn planner(
     task: &Task,
@@ -94,10 +97,11 @@ pub fn judge(task: &Task, plans: &[(String, Value)], language: Option<&str>, how
     let prompt = in_language(prompt, language).question(task.brief(*how == How::Reduced));
     let quoted = plans.iter().map(|(label, plan)| (label.clone(), plan.to_string()));
     let labels: Vec<&str> = plans.iter().map(|(label, _)| label.as_str()).collect();
-    let rubric = RUBRIC.iter().map(|(name, weight)| format!("- {name} ({weight})"));
+    let criteria = RUBRIC.iter().map(|(name, weight)| format!("- {name} ({weight})"));
+    let rubric: Vec<String> = criteria.chain(NOTES.iter().map(|it| it.to_string())).collect();
     let prompt = prompt
         .quotes("The plans:", quoted)
-        .text(format!("The rubric, with weights:\n{}", rubric.collect::<Vec<_>>().join("\n")))
+        .text(format!("The rubric, with weights:\n{}", rubric.join("\n")))
         .text(format!("Give one score for each of: {}.", labels.join(", ")));
     stricter(prompt.text(form(VERDICT_FORM, &verdict_template())), how)
 }
@@ -108,8 +112,7 @@ pub fn judge_input(task: &Task, plans: &[(String, Value)]) -> Value {
         plans.iter().map(|(label, plan)| json!({ "label": label, "plan": plan })).collect();
     let criteria: Vec<Value> =
         RUBRIC.iter().map(|(name, weight)| json!({ "name": name, "weight": weight })).collect();
-    let notes = ["Plans are anonymous and in random order.", "Length is no merit."];
-    let rubric = json!({ "criteria": criteria, "notes": notes });
+    let rubric = json!({ "criteria": criteria, "notes": NOTES });
     json!({ "task_spec": task.for_judge(), "plans": plans, "rubric": rubric })
 }
 
@@ -255,10 +258,19 @@ mod tests {
     #[test]
     fn the_judge_gets_plans_as_quotations_and_the_protocols_input() {
         let plans = vec![("Plan 1".to_string(), kit::plan("x"))];
-        assert_eq!(Form::JudgeInput.problems(&judge_input(&task(), &plans)), []);
+        let input = judge_input(&task(), &plans);
+        assert_eq!(Form::JudgeInput.problems(&input), []);
         let ask = judge(&task(), &plans, None, &How::Plain).ask();
         let heard = crate::prompt::hear(&ask);
         assert_eq!(heard.quotes, [("Plan 1".to_string(), kit::plan("x").to_string())]);
         check(&heard.plain, &["judge_output", "one score for each of: Plan 1."], &["Ship"]);
+        // The judge reads all of the rubric.
+        for criterion in input["rubric"]["criteria"].as_array().unwrap() {
+            let (name, weight) = (criterion["name"].as_str().unwrap(), &criterion["weight"]);
+            check(&heard.plain, &[&format!("- {name} ({weight})")], &[]);
+        }
+        for note in input["rubric"]["notes"].as_array().unwrap() {
+            check(&heard.plain, &[note.as_str().unwrap()], &[]);
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::runs::{Control, Run};
 use crate::service::Service;
 use crate::service::discuss::{self, Discussion};
 use crate::workers::split_tools;
+use althing_assembly::council::schema::Form;
 use althing_assembly::event::Ending;
 use althing_assembly::methods;
 use althing_chat::{Ask, Delta, Stop};
@@ -85,6 +86,7 @@ fn ask_schema() -> Value {
 
 /// The protocol's own task, and who works on it.
 fn plan_schema() -> Value {
+    let forms: Value = serde_json::from_str(Form::TaskSpec.text()).unwrap_or_default();
     json!({
         "type": "object",
         "properties": {
@@ -102,6 +104,7 @@ fn plan_schema() -> Value {
                 },
                 "additionalProperties": false
             },
+            "preferences": forms["properties"]["preferences"],
             "planners": {
                 "type": "array", "items": { "type": "string" },
                 "description": "Who plans: provider:model, a model's id or an alias; none: chosen"
@@ -147,6 +150,7 @@ struct PlanArguments {
     #[serde(default)]
     constraints: Vec<String>,
     repo_context: Option<Value>,
+    preferences: Option<Value>,
     #[serde(default)]
     planners: Vec<String>,
     judge: Option<String>,
@@ -204,6 +208,9 @@ async fn plan(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resu
     let mut task = json!({ "task": wanted.task, "constraints": wanted.constraints });
     if let Some(context) = wanted.repo_context {
         task["repo_context"] = context;
+    }
+    if let Some(preferences) = wanted.preferences {
+        task["preferences"] = preferences;
     }
     service.library.refresh().await?;
     let wanted = council::Wanted {
