@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / "target/peers/quorum-bench"
 ALTHING = ROOT / "target/release/althing"
 UPSTREAM = ROOT / "target/release/upstream"
-BARE_CLIENT = ROOT / "target/release/bare_client"
+RACE = ROOT / "target/release/ipc_race"
 MODELS = ["alpha", "beta", "gamma"]
 STEP_SECONDS_MAX = 120
 
@@ -54,23 +54,15 @@ class Backend:
         return self.next_id
 
     def call(self, method, params):
-        """Calls and goes on at every pause; the result."""
         wanted = self.send(method, params)
         deadline = time.perf_counter() + STEP_SECONDS_MAX
         while time.perf_counter() < deadline:
             message = self.line()
-            if message.get("method") == "phase_complete":
-                self.send("resume_discussion", {})
             if message.get("id") == wanted:
                 if "error" in message:
                     raise SystemExit(f"{method}: {message['error']}")
                 return message["result"]
         raise SystemExit(f"{method}: no answer in {STEP_SECONDS_MAX} s")
-
-    def memory_mb(self):
-        status = Path(f"/proc/{self.child.pid}/status").read_text()
-        row = next(row for row in status.splitlines() if row.startswith("VmRSS:"))
-        return int(row.split()[1]) / 1024
 
     def pipelined(self, method, count):
         """Requests a second when `count` are sent without waiting."""
@@ -172,32 +164,19 @@ def requests():
     return rates
 
 
-def bare_calls(url):
-    """Milliseconds of the calls of one discussion with nothing around them, on warm connections."""
-    done = subprocess.run([str(BARE_CLIENT), url, "2"], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)[-1]
-
-
 def discussions(latency_ms, runs):
     """Milliseconds of a standard discussion and of its bare calls, taken in turn; the memory after them."""
-    times, memory = {"bare": []}, {}
-    params = {"question": "Hello?", "model_ids": MODELS, "options": {"method": "standard"}}
-    with Upstream(latency_ms) as upstream:
-        for kind in ["undelayed", "althing"]:
-            with tempfile.TemporaryDirectory() as home:
-                backend = Backend(kinds()[kind], environment(home, upstream.url), home)
-                backend.call("initialize", {})
-                backend.call("list_models", {})
-                backend.call("run_discussion", params)
-                times[kind] = []
-                for _ in range(runs):
-                    times["bare"].append(bare_calls(upstream.url))
-                    began = time.perf_counter()
-                    backend.call("run_discussion", params)
-                    times[kind].append((time.perf_counter() - began) * 1e3)
-                memory[kind] = backend.memory_mb()
-                backend.end()
-    return {kind: statistics.median(values) for kind, values in times.items()}, memory
+    times, memory = {}, {}
+    for kind in ["undelayed", "althing"]:
+        with tempfile.TemporaryDirectory() as home:
+            argv = [str(RACE), str(latency_ms), str(runs), *kinds()[kind]]
+            env = {"HOME": home, "PATH": os.environ["PATH"]}
+            done = subprocess.run(argv, env=env, cwd=home, stdout=subprocess.PIPE, check=True)
+        measured = json.loads(done.stdout)
+        # Each made its own calls with its own prompts, and is compared with those.
+        times[kind] = [statistics.median(measured[it]) for it in ("bare", "backend")]
+        memory[kind] = measured["memory_kb"] / 1024
+    return times, memory
 
 
 def main():
@@ -213,10 +192,9 @@ def main():
           f"althing {rates['althing']:.0f}/s, ratio {rates['althing'] / rates['unthrottled']:.0f}", flush=True)
     for latency in (0, 50):
         times, memory = discussions(latency, runs)
-        bare, original, althing = times["bare"], times["undelayed"], times["althing"]
-        print(f"standard discussion, 3 models, {latency} ms upstream: its bare calls {bare:.1f} ms, original without "
-              f"throttle and delay {original:.1f} ms, althing {althing:.1f} ms, over the bare calls "
-              f"{original - bare:.1f} and {althing - bare:.1f} ms", flush=True)
+        for kind, (bare, whole) in times.items():
+            print(f"standard discussion, 3 models, {latency} ms upstream, {kind}: its bare calls {bare:.1f} ms, "
+                  f"whole {whole:.1f} ms, over the bare calls {whole - bare:.1f} ms", flush=True)
         print(f"memory after {runs + 1} discussions: original {memory['undelayed']:.1f} MB, "
               f"althing {memory['althing']:.1f} MB, ratio {memory['althing'] / memory['undelayed']:.2f}", flush=True)
 

@@ -37,7 +37,8 @@ async fn builds(run: &Run) -> Result<()> {
 pub(crate) async fn soak(run: &Run) -> Result<()> {
     peers::install(run).await?;
     let mut soak = with_peers(run, "test --release --workspace soak -- --include-ignored");
-    soak.arg("--nocapture").env("ALTHING_SOAK", "1");
+    // What it takes longer to run without is little beside linking every test with it.
+    soak.arg("--nocapture").env("ALTHING_SOAK", "1").env("CARGO_PROFILE_RELEASE_LTO", "off");
     run.step("soak", "the tests named soak, in full size", spawn(soak)).await
 }
 

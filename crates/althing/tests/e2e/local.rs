@@ -141,14 +141,12 @@ async fn a_model_in_a_file_speaks() {
 
     let voice = service.find_voice(&model, None).await.unwrap();
     let ask = Ask { stream: true, ..Ask::new("Be brief.", "Who are you?") };
-    let pieces: Vec<String> = voice
-        .speak(ask)
-        .filter_map(async |delta| match delta.unwrap() {
-            Delta::Text(text) => Some(text),
-            _ => None,
-        })
-        .collect()
-        .await;
+    let deltas: Vec<_> = voice.speak(ask).collect().await;
+    let texts = deltas.into_iter().filter_map(|delta| match delta.unwrap() {
+        Delta::Text(text) => Some(text),
+        _ => None,
+    });
+    let pieces: Vec<String> = texts.collect();
     assert_eq!(pieces.concat(), LINE);
     assert!(pieces.len() > 5, "{pieces:?}");
 
