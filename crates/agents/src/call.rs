@@ -80,8 +80,8 @@ impl Call {
 
     fn start(&mut self) -> Phase {
         let Agent { adapter, options, .. } = &self.agent;
-        let started = Workspace::open(options.repo.as_deref()).and_then(|workspace| {
-            let invocation = Invocation::new(adapter, options, &self.ask, &workspace)?;
+        let started = Workspace::open(options.repo.as_deref()).and_then(|mut workspace| {
+            let invocation = Invocation::new(adapter, options, &self.ask, &mut workspace)?;
             Running::start(invocation, workspace, options)
         });
         match started {
@@ -94,6 +94,9 @@ impl Call {
     }
 
     async fn listen(&mut self, mut running: Box<Running>) -> Phase {
+        if let Err(fault) = running.keep() {
+            return self.fail(fault);
+        }
         match running.next().await {
             Event::Output(lines) => {
                 lines.iter().for_each(|line| self.said.line(line));

@@ -77,7 +77,7 @@ impl Invocation {
         adapter: &Adapter,
         options: &Options,
         ask: &Ask,
-        workspace: &Workspace,
+        workspace: &mut Workspace,
     ) -> Result<Invocation> {
         guard(&options.environment)?;
         let prompt = prompt::text(ask);

@@ -218,7 +218,7 @@ impl Runs {
         let rules = Rules { turn_max: attempt.map_or(seconds, |attempt| attempt * 2) };
         let folder = attempt.map(|_| council::folder_of(&config.data_dir, log.run()));
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
-        let closing = log.clone();
+        let (closing, store) = (log.clone(), self.library.store().clone());
         let task = tokio::spawn(async move {
             let stop = async move {
                 // An error means that the reins are gone: nobody can cancel any more.
@@ -229,7 +229,8 @@ impl Runs {
             let mut ending = run::hold(&floor, stop).await;
             if let Some(folder) = folder {
                 let log = closing.clone();
-                let kept = council::keep(folder, move |seq| log.some(seq, BATCH)).await;
+                let kept = council::keep(folder, move |seq| log.some(seq, BATCH));
+                let (kept, ()) = tokio::join!(kept, store.fold());
                 ending = kept.and(ending);
             }
             closing.close();

@@ -187,6 +187,16 @@ impl Store {
         self.write(move |db| kv::push(db, &list, &json, max)).await
     }
 
+    /// Brings into the file what is still in its log, as the end of the program would: for when there
+    /// is something else to do meanwhile.
+    pub(crate) async fn fold(&self) {
+        let fold = |db: &Connection| {
+            Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get::<_, i64>(0))?)
+        };
+        // Where others are in the way the end does it.
+        let _ = self.read(fold).await;
+    }
+
     fn value(&self, key: &str, json: &str) -> Result<Value> {
         serde_json::from_str(json)
             .map_err(|error| Fault::internal(format!("{}: '{key}': {error}", self.0.place)))

@@ -45,8 +45,8 @@ fn check(name: &str, tune: impl Fn(&mut Options), expected: &Expect) {
     options.model = model;
     tune(&mut options);
     let ask = Ask::new("Be brief.", "Why?");
-    let workspace = workspace();
-    let made = Invocation::new(&adapter, &options, &ask, &workspace).unwrap();
+    let mut workspace = workspace();
+    let made = Invocation::new(&adapter, &options, &ask, &mut workspace).unwrap();
     assert_eq!(made.input, b"Be brief.\n\nWhy?");
     let names: Vec<_> = made.environment.keys().map(String::as_str).collect();
     let shown = format!("{} {:?}\n{}\n", made.program, made.arguments, names.join(" "));
@@ -120,7 +120,7 @@ fn keys_go_along_as_the_person_wants() {
         let (adapter, _) = Adapter::find(name).unwrap();
         let variables = variables.iter().map(ToString::to_string).collect();
         let options = Options { auth, variables, ..options() };
-        let made = Invocation::new(&adapter, &options, &Ask::new("", "x"), &workspace());
+        let made = Invocation::new(&adapter, &options, &Ask::new("", "x"), &mut workspace());
         let made = made.map_err(|fault| (fault.kind, fault.message))?;
         let is_key = |name: &&String| name.ends_with("_KEY");
         Ok::<_, (Kind, String)>(made.environment.keys().filter(is_key).cloned().collect::<Vec<_>>())
@@ -141,7 +141,7 @@ fn an_agent_of_ours_starts_no_agents() {
     assert_eq!(guard(&options.environment), Ok(()));
     options.environment.insert(GUARD.into(), "1-2".into());
     let (adapter, _) = Adapter::find("claude").unwrap();
-    let refused = Invocation::new(&adapter, &options, &Ask::new("", "x"), &workspace());
+    let refused = Invocation::new(&adapter, &options, &Ask::new("", "x"), &mut workspace());
     let fault = refused.unwrap_err();
     assert_eq!(fault.kind, Kind::InvalidParams);
     assert!(fault.message.contains("may not start agents"), "{fault}");
@@ -152,8 +152,9 @@ fn a_prompt_that_is_no_argument_is_refused_with_the_limit() {
     let mut custom = Custom::new("mine", "answer --now").unwrap();
     custom.prompt = PromptMode::Argument;
     let adapter = Adapter::Custom(custom);
-    let ask =
-        |prompt: String| Invocation::new(&adapter, &options(), &Ask::new("", prompt), &workspace());
+    let ask = |prompt: String| {
+        Invocation::new(&adapter, &options(), &Ask::new("", prompt), &mut workspace())
+    };
     let made = ask("Why?".into()).unwrap();
     assert_eq!((&*made.arguments, &*made.input), (&["--now".into(), "Why?".into()][..], &b""[..]));
     assert!(ask("x".repeat(131_071)).is_ok());

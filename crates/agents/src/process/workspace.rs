@@ -1,8 +1,9 @@
 //! Where an agent works: in the folder it may read, or in an empty one that goes with it.
 
 use althing_stdx::{Fault, Result};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -22,15 +23,11 @@ impl Workspace {
             let text = format!("repo: {} is no absolute path of a folder", repo.display());
             return Err(Fault::invalid(text));
         }
-        let make = || -> io::Result<Workspace> {
-            let temporary = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
-            let work = repo.map_or_else(|| temporary.path().join("work"), Path::to_path_buf);
-            if repo.is_none() {
-                fs::create_dir(&work)?;
-            }
-            Ok(Workspace { temporary, work })
-        };
-        make().map_err(failed)
+        let private = Permissions::from_mode(0o700);
+        let temporary = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir();
+        let temporary = temporary.map_err(failed)?;
+        let work = repo.unwrap_or(temporary.path()).to_path_buf();
+        Ok(Workspace { temporary, work })
     }
 
     /// The folder the agent is started in.
@@ -44,7 +41,11 @@ impl Workspace {
     }
 
     /// Writes a file for the agent beside the folder it works in.
-    pub(crate) fn put(&self, name: &str, text: &str) -> Result<PathBuf> {
+    pub(crate) fn put(&mut self, name: &str, text: &str) -> Result<PathBuf> {
+        if self.work == self.temporary.path() {
+            self.work.push("work");
+            fs::create_dir(&self.work).map_err(failed)?;
+        }
         let file = self.temporary.path().join(name);
         fs::write(&file, text).map_err(failed)?;
         Ok(file)
@@ -53,4 +54,20 @@ impl Workspace {
 
 fn failed(error: io::Error) -> Fault {
     Fault::internal(format!("no temporary folder: {error}"))
+}
+
+#[cfg(test)]
+#[test]
+fn it_is_nobody_elses_and_what_is_put_there_lies_beside_the_work() {
+    let mut workspace = Workspace::open(None).unwrap();
+    let mode = fs::metadata(workspace.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let file = workspace.put("limits.toml", "x = 1").unwrap();
+    assert!(workspace.path().is_dir() && !file.starts_with(workspace.path()));
+    let (temporary, repo) = (workspace.temporary().to_path_buf(), std::env::temp_dir());
+    drop(workspace);
+    assert!(!temporary.exists());
+    let mut workspace = Workspace::open(Some(&repo)).unwrap();
+    let file = workspace.put("limits.toml", "x = 1").unwrap();
+    assert_eq!((workspace.path(), file.parent()), (&*repo, Some(workspace.temporary())));
 }

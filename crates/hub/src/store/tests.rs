@@ -475,6 +475,19 @@ async fn small_things_are_kept_by_name() {
 }
 
 #[tokio::test]
+async fn what_is_folded_is_in_the_file_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("althing.db");
+    let store = Store::open(&path).unwrap();
+    store.set("colour", &json!("red")).await.unwrap();
+    store.fold().await;
+    // The file alone, as somebody else would copy it.
+    let alone = folder.path().join("alone.db");
+    std::fs::copy(&path, &alone).unwrap();
+    assert_eq!(Store::open(&alone).unwrap().get("colour").await.unwrap(), Some(json!("red")));
+}
+
+#[tokio::test]
 async fn a_list_keeps_its_last_and_none_twice() {
     let (_folder, path) = place();
     let (ours, theirs) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
