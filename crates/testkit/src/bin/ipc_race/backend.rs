@@ -35,12 +35,16 @@ impl Backend {
         Ok(backend)
     }
 
+    pub fn write(&mut self, line: &str) -> Result<(), Failed> {
+        Ok(writeln!(self.stdin, "{line}")?)
+    }
+
     /// One call to its answer, gone on at every pause; milliseconds.
     pub fn call(&mut self, method: &str, params: &Value) -> Result<f64, Failed> {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = request.to_string();
         let began = Instant::now();
-        writeln!(self.stdin, "{request}")?;
+        self.write(&request)?;
         loop {
             self.read()?;
             // Only what may matter is read as JSON: the words of a discussion are many.
@@ -50,7 +54,7 @@ impl Backend {
             }
             let message: Value = serde_json::from_slice(&self.line)?;
             if message["method"] == "phase_complete" {
-                writeln!(self.stdin, "{RESUME}")?;
+                self.write(RESUME)?;
             } else if message["id"] == 1 {
                 return match message.get("error") {
                     Some(error) if !error.is_null() => Err(format!("{method}: {error}").into()),

@@ -1,19 +1,20 @@
-//! A standard discussion of three models over a backend's lines of JSON, in turn with the same calls,
-//! the same bodies in the same order, made by a client with nothing around them: what a backend
+//! A standard discussion of three models over a backend's lines of JSON, in turn with a backend that
+//! makes the same calls, the same bodies in the same order, and does nothing else: what a backend
 //! takes beyond that is its own.
 //!
 //! `ipc_race LATENCY_MS RUNS PROGRAM ARGS…` prints `{"bare":[ms…],"backend":[ms…],"memory_kb":n}`.
+//! `ipc_race bare ORIGIN KEY` is that other backend.
 
 mod backend;
 mod bare;
 
 use althing_testkit::{Options, Upstream};
 use backend::Backend;
-use bare::Bare;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::time::Duration;
 
+const BARE: &str = "bare";
 const RUNS_MAX: usize = 1000;
 const LATENCY_MS_MAX: u64 = 10_000;
 const MODELS: [&str; 3] = ["alpha", "beta", "gamma"];
@@ -25,7 +26,11 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 fn main() -> Result<(), Failed> {
     let mut args = std::env::args().skip(1);
     let mut next = |name: &str| args.next().ok_or(format!("{name} is missing"));
-    let latency = next("LATENCY_MS")?.parse::<u64>()?.min(LATENCY_MS_MAX);
+    let first = next("LATENCY_MS")?;
+    if first == BARE {
+        return bare::serve(&next("ORIGIN")?, &next("KEY")?);
+    }
+    let latency = first.parse::<u64>()?.min(LATENCY_MS_MAX);
     let runs = next("RUNS")?.parse::<usize>()?.clamp(1, RUNS_MAX);
     let argv: Vec<String> = [next("PROGRAM")?].into_iter().chain(args).collect();
     let upstream = Upstream::start(Options::default().latency(Duration::from_millis(latency)));
@@ -45,18 +50,22 @@ fn measure(upstream: &Upstream, argv: &[String], runs: usize) -> Result<Value, F
     backend.call("list_models", &json!({}))?;
     let discussion =
         json!({"question": "Hello?", "model_ids": MODELS, "options": {"method": "standard"}});
-    // One of each first: both get their connections, and the bare client its bodies.
+    // One of each first: both get their connections, and the bare one its bodies.
     backend.call("run_discussion", &discussion)?;
     let seen = upstream.requests();
-    let bodies = seen.iter().filter(|it| it.stream);
-    let mut bare = Bare::new(&upstream.url(), KEY, bodies.map(|it| it.body.to_string()).collect())?;
-    bare.round()?;
+    let bodies = seen.iter().map(|it| &it.body).filter(|it| it.get("messages").is_some());
+    let bodies: Vec<String> = bodies.map(Value::to_string).collect();
+    let this = std::env::current_exe()?.display().to_string();
+    let mut bare = Backend::start(&[this, BARE.into(), upstream.url(), KEY.into()], &[])?;
+    bare.write(&json!(bodies).to_string())?;
+    bare.call("run_discussion", &discussion)?;
     let (mut of_bare, mut of_backend) = (vec![], vec![]);
     for _ in 0..runs {
-        of_bare.push(bare.round()?);
+        of_bare.push(bare.call("run_discussion", &discussion)?);
         of_backend.push(backend.call("run_discussion", &discussion)?);
     }
     let memory_kb = backend.memory_kb()?;
     backend.end()?;
+    bare.end()?;
     Ok(json!({"bare": of_bare, "backend": of_backend, "memory_kb": memory_kb}))
 }
