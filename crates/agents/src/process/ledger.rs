@@ -7,7 +7,7 @@ use althing_stdx::strays::{self, began};
 use althing_stdx::{Fault, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,10 @@ const ENTRIES_MAX: usize = 1000;
 /// The longest entry; a longer file is none.
 const ENTRY_BYTES_MAX: u64 = 16 << 10;
 
+/// How the names of entries end, and of those that are being written.
+const WHOLE: &str = "json";
+const PART: &str = "new";
+
 /// A process that cannot be mistaken for a later one of the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Process {
@@ -25,12 +29,11 @@ struct Process {
     began: Option<u64>,
 }
 
+/// The first line of an entry.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     owner: Process,
-    /// The leader of the group, once it was started.
-    agent: Option<Process>,
-    /// Its temporary folder.
+    /// The agent's temporary folder.
     folder: PathBuf,
 }
 
@@ -38,8 +41,8 @@ struct Note {
 #[derive(Debug)]
 pub(super) struct Entry {
     id: String,
-    file: PathBuf,
-    note: Note,
+    path: PathBuf,
+    file: File,
 }
 
 impl Entry {
@@ -47,13 +50,12 @@ impl Entry {
     pub(super) fn open(ledger: &Path, folder: &Path) -> Result<Entry> {
         let owner = Process::of(std::process::id());
         let id = format!("{}-{:016x}", owner.pid, fastrand::u64(..));
-        let file = ledger.join(format!("{id}.json"));
-        let note = Note { owner, agent: None, folder: folder.to_path_buf() };
-        let entry = Entry { id, file, note };
+        let path = ledger.join(&id).with_extension(WHOLE);
+        let note = Note { owner, folder: folder.to_path_buf() };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(ledger);
         let failed = |error| Fault::internal(format!("cannot note an agent: {error}"));
-        made.and_then(|()| entry.write()).map_err(failed)?;
-        Ok(entry)
+        let file = made.and_then(|()| write(&path, &note)).map_err(failed)?;
+        Ok(Entry { id, path, file })
     }
 
     /// What marks the processes of this agent.
@@ -61,30 +63,37 @@ impl Entry {
         &self.id
     }
 
+    /// Notes the leader of the group: the second line.
     pub(super) fn started(&mut self, pid: u32) -> io::Result<()> {
-        self.note.agent = Some(Process::of(pid));
-        self.write()
+        self.file.write_all(&line(&Process::of(pid))?)
     }
 
     /// Ends what left the group.
     pub(super) fn end_strays(&self) {
         strays::end(GUARD, &self.id);
     }
+}
 
-    /// Whole or not at all.
-    fn write(&self) -> io::Result<()> {
-        let new = self.file.with_extension("new");
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(&serde_json::to_vec(&self.note)?)?;
-        fs::rename(new, &self.file)
-    }
+/// Whole or not at all; more lines may follow.
+fn write(path: &Path, note: &Note) -> io::Result<File> {
+    let new = path.with_extension(PART);
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(&line(note)?)?;
+    fs::rename(new, path)?;
+    Ok(file)
+}
+
+fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
         // One that is left says nothing wrong: its agent is gone.
-        let _ = fs::remove_file(&self.file);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -109,12 +118,15 @@ pub fn sweep(ledger: &Path) -> usize {
 
 fn swept(file: &Path) -> bool {
     let Some(id) = file.file_stem().and_then(|id| id.to_str()) else { return false };
-    let is_entry = file.extension().is_some_and(|it| it == "json");
-    let Some(note) = is_entry.then(|| read(file)).flatten() else { return false };
+    let is_entry = file.extension().is_some_and(|it| it == WHOLE);
+    if file.extension().is_some_and(|it| it == PART) {
+        forget_part(file, id);
+    }
+    let Some((note, agent)) = is_entry.then(|| read(file)).flatten() else { return false };
     if note.owner.lives() {
         return false;
     }
-    if let Some(agent) = note.agent.filter(|agent| agent.lives()).and_then(|it| pid(it.pid)) {
+    if let Some(agent) = agent.filter(|agent| agent.lives()).and_then(|it| pid(it.pid)) {
         // It may end by itself in this moment.
         let _ = kill_process_group(agent, Signal::KILL);
     }
@@ -128,11 +140,25 @@ fn swept(file: &Path) -> bool {
     true
 }
 
-fn read(file: &Path) -> Option<Note> {
+/// Removes an entry that its owner did not live to finish; nothing was started for it.
+fn forget_part(file: &Path, id: &str) {
+    let owner = id.split('-').next().and_then(|pid| pid.parse().ok());
+    if owner.is_some_and(|pid| began(pid).is_none()) {
+        // It is looked at again the next time.
+        let _ = fs::remove_file(file);
+    }
+}
+
+/// The note, and the leader of the group where it was started. Of half a line nothing is known, and
+/// what was started then is found by its mark.
+fn read(file: &Path) -> Option<(Note, Option<Process>)> {
     if fs::metadata(file).ok()?.len() > ENTRY_BYTES_MAX {
         return None;
     }
-    serde_json::from_slice(&fs::read(file).ok()?).ok()
+    let text = fs::read_to_string(file).ok()?;
+    let mut lines = text.lines();
+    let note = serde_json::from_str(lines.next()?).ok()?;
+    Some((note, lines.next().and_then(|line| serde_json::from_str(line).ok())))
 }
 
 /// Only what we could have made is removed.

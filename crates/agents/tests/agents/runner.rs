@@ -89,7 +89,8 @@ async fn after_a_kill_the_next_start_ends_what_is_left() {
     assert!(home.asleep() == ASLEEP, "nobody could end them");
     let folders = || {
         let notes = std::fs::read_dir(home.ledger()).unwrap().flatten();
-        let note = |path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let text = |path| std::fs::read_to_string(path).unwrap();
+        let note = |path| serde_json::from_str(text(path).lines().next().unwrap()).unwrap();
         let folder = |note: serde_json::Value| note["folder"].as_str().unwrap().to_string();
         notes.map(|it| folder(note(it.path()))).collect::<Vec<_>>()
     };

@@ -1,13 +1,16 @@
 use super::*;
 
-fn note(owner: Process, agent: Option<Process>, folder: &Path) -> Note {
-    Note { owner, agent, folder: folder.to_path_buf() }
-}
-
-fn put(ledger: &Path, name: &str, note: &Note) -> PathBuf {
-    let file = ledger.join(name);
-    fs::write(&file, serde_json::to_vec(note).unwrap()).unwrap();
-    file
+fn put(
+    ledger: &Path,
+    name: &str,
+    owner: Process,
+    agent: Option<Process>,
+    folder: &Path,
+) -> PathBuf {
+    let path = ledger.join(name);
+    let mut file = write(&path, &Note { owner, folder: folder.to_path_buf() }).unwrap();
+    agent.iter().for_each(|agent| file.write_all(&line(agent).unwrap()).unwrap());
+    path
 }
 
 #[test]
@@ -20,16 +23,24 @@ fn only_what_nobody_owns_is_swept() {
     let ours = tempfile::Builder::new().prefix(PREFIX).tempdir().unwrap();
     let foreign = tempfile::tempdir().unwrap();
 
-    let live = put(ledger.path(), "1-a.json", &note(me, Some(me), ours.path()));
+    let live = put(ledger.path(), "1-a.json", me, Some(me), ours.path());
     assert_eq!(sweep(ledger.path()), 0);
     assert!(live.is_file() && ours.path().is_dir());
 
     // Its agent has our number but began at another time: this test must survive it.
-    let dead = put(ledger.path(), "1-b.json", &note(other, Some(other), ours.path()));
-    let strange = put(ledger.path(), "1-c.json", &note(other, None, foreign.path()));
+    let dead = put(ledger.path(), "1-b.json", other, Some(other), ours.path());
+    let strange = put(ledger.path(), "1-c.json", other, None, foreign.path());
     fs::write(ledger.path().join("1-d.json"), "{").unwrap();
     fs::write(ledger.path().join("notes.txt"), "x").unwrap();
-    assert_eq!(sweep(ledger.path()), 2);
+    // Half a line is no leader, and who was killed before a whole one left only this.
+    let half = put(ledger.path(), "1-e.json", other, None, Path::new("/x"));
+    fs::write(&half, fs::read_to_string(&half).unwrap() + "{\"pid\":1,\"beg").unwrap();
+    let part = ledger.path().join(format!("{}-f.new", u32::MAX));
+    fs::write(&part, "").unwrap();
+    let ours_now = ledger.path().join(format!("{}-g.new", me.pid));
+    fs::write(&ours_now, "").unwrap();
+    assert_eq!(sweep(ledger.path()), 3);
+    assert!(!half.exists() && !part.exists() && ours_now.exists());
     assert!(!dead.exists() && !strange.exists() && !ours.path().exists());
     assert!(foreign.path().is_dir(), "what we did not make is not removed");
     assert!(ledger.path().join("1-d.json").is_file() && ledger.path().join("notes.txt").is_file());
@@ -44,9 +55,9 @@ fn a_note_is_private_and_goes_with_its_agent() {
     let mut entry = Entry::open(&ledger, Path::new("/x")).unwrap();
     entry.started(std::process::id()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&ledger), mode(&entry.file)), (0o700, 0o600));
-    let note = read(&entry.file).unwrap();
-    assert_eq!((note.owner, note.agent), (note.owner, Some(note.owner)));
+    assert_eq!((mode(&ledger), mode(&entry.path)), (0o700, 0o600));
+    let (note, agent) = read(&entry.path).unwrap();
+    assert_eq!(agent, Some(note.owner));
     drop(entry);
     assert_eq!(fs::read_dir(&ledger).unwrap().count(), 0);
 }
