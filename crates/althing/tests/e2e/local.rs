@@ -1,5 +1,6 @@
 //! Models in files, for real: tiny ones that `peers/gguf/make.py` writes, loaded and streamed by
-//! llama.cpp in our own runner.
+//! llama.cpp in our own runner, or in its own server where `ALTHING_LLAMA_SERVER` names the folder
+//! that has one.
 
 use crate::dbus::bus::Bus;
 use crate::harness::{Home, peers, really_wait, unless_missing};
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// What the models say; the dash takes three tokens.
 const LINE: &str = "Hello from a tiny local model — it always says this one line.";
+/// The folder of llama.cpp's own server, where it is to be tried.
+const SERVER: &str = "ALTHING_LLAMA_SERVER";
 /// How often a runner that comes or goes is looked for: a minute, to catch a hang.
 const POLLS_MAX: u32 = 600;
 const POLL: Duration = Duration::from_millis(100);
@@ -52,9 +55,10 @@ impl Machine {
 
     async fn service(&self) -> Arc<Service> {
         let text = |path: &Path| path.to_str().unwrap().to_string();
+        let server = std::env::var(SERVER).map(|folder| format!("{folder}:/usr/bin:/bin:"));
         let env = [
             ("HOME", text(self.home.path())),
-            ("PATH", text(&self.path)),
+            ("PATH", server.unwrap_or_default() + &text(&self.path)),
             ("ALTHING_LOCAL_IDLE_SECONDS", self.idle_seconds.to_string()),
             ("OPENAI_API_KEY", "sk-not-for-runners".into()),
         ];
@@ -73,7 +77,11 @@ impl Machine {
 
     /// The runners that are alive: ids and command lines.
     fn runners(&self) -> Vec<(String, String)> {
-        self.home.running()
+        let is_runner = |command: &str| {
+            let program = command.split(' ').next().unwrap_or_default();
+            program.ends_with("/althing-llama") || program.ends_with("/llama-server")
+        };
+        self.home.running().into_iter().filter(|(_, command)| is_runner(command)).collect()
     }
 
     /// Folders of sockets that are there.
@@ -84,7 +92,7 @@ impl Machine {
     /// Nothing is left of any runner, at the latest in a moment.
     async fn is_clean(&self) {
         for _ in 0..POLLS_MAX {
-            if self.runners().is_empty() && self.places() == 0 {
+            if self.home.running().is_empty() && self.places() == 0 {
                 return;
             }
             tokio::time::sleep(POLL).await;
@@ -194,7 +202,9 @@ async fn what_is_no_model_is_refused() {
     let provider = add(&service, &file).await.unwrap();
     let fault = complete(&service, &format!("{provider}:broken"), "Hello?").await.unwrap_err();
     assert_eq!(fault.kind, Kind::Upstream, "{fault:?}");
-    let told = ["althing-llama cannot load broken.gguf: ", "'blk.2.attn_norm.weight'"];
+    let told =
+        ["llama-server", "althing-llama"].map(|it| format!("{it} cannot load broken.gguf: "));
+    let told = [&told[usize::from(std::env::var(SERVER).is_err())], "'blk.2.attn_norm.weight'"];
     assert!(told.iter().all(|it| fault.message.contains(it)), "{fault}");
     machine.is_clean().await;
 }
@@ -267,7 +277,7 @@ async fn the_server_of_llama_cpp_comes_first() {
     let (service, model) = machine.with(&machine.model("tiny", &[])).await;
     assert_eq!(complete(&service, &model, "Hello?").await.unwrap().message.text, LINE);
     // The shell that guards it, and the program.
-    assert!(machine.runners().len() > 1, "{:?}", machine.runners());
+    assert!(machine.home.running().len() > 1, "{:?}", machine.home.running());
 
     // A crash is noticed through the guard as well.
     let of_program = |(_, command): &&(String, String)| command.starts_with(own.to_str().unwrap());
