@@ -21,12 +21,11 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     // One thread for a command: its work is waiting for models. The service has many clients.
-    let runtime = match cli.command {
+    let mut runtime = match cli.command {
         args::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
-    }
-    .enable_all()
-    .build();
+    };
+    let runtime = runtime.worker_threads(service_threads()).enable_all().build();
     let done = match runtime {
         Ok(runtime) => runtime.block_on(async {
             let done = command::run(cli.command).await;
@@ -42,6 +41,12 @@ fn main() -> ExitCode {
             ExitCode::from(failed.exit)
         }
     }
+}
+
+/// Half of the cores: the others are for its clients and their models. Where there are few, one more
+/// would mostly be woken in vain, which every request waits for.
+fn service_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
 }
 
 /// Says what went wrong, on standard error, and gives the usual exit code for it.
