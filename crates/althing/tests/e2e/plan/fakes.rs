@@ -298,7 +298,11 @@ fn configured_agents_sit_by_name_and_may_judge() {
         is_private(&place.join("stderr.txt"));
         fs::read_to_string(place.join("stderr.txt")).unwrap()
     };
-    assert!(told("1").contains("/althing-agent-") && told("1").lines().count() == 1, "{}", told("1"));
+    assert!(
+        told("1").contains("/althing-agent-") && told("1").lines().count() == 1,
+        "{}",
+        told("1")
+    );
     assert!(folder(&home).join("raw/judge-3-wise/1/stdout.txt").is_file());
     assert_eq!(final_plan(&home)["metadata"]["validation"]["judge_valid"], true);
     fs::remove_dir_all(folder(&home)).unwrap();
