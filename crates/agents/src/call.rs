@@ -94,9 +94,6 @@ impl Call {
     }
 
     async fn listen(&mut self, mut running: Box<Running>) -> Phase {
-        if let Err(fault) = running.keep() {
-            return self.fail(fault);
-        }
         match running.next().await {
             Event::Output(lines) => {
                 lines.iter().for_each(|line| self.said.line(line));

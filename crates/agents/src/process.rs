@@ -20,7 +20,6 @@ use ledger::Entry;
 use pipe::{Feed, Pipe};
 use raw::Raw;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
@@ -34,8 +33,6 @@ pub(crate) struct Running {
     exit: oneshot::Receiver<Exit>,
     ended: Option<Ended>,
     timer: Timer,
-    /// Where its output shall be kept, until that is prepared.
-    raw: Option<PathBuf>,
     _group: Group,
 }
 
@@ -72,26 +69,19 @@ impl Running {
         let mut command = command(&invocation, &workspace, &entry)?;
         let started = Group::spawn(&mut command, entry, workspace);
         let Started { group, exit, stdin, stdout, stderr } = started.map_err(failed)?;
+        // While it comes up; where it cannot be kept, the group ends here.
+        let raw = raw::start(options.raw.as_deref())?;
+        let raw = raw.as_deref();
+        let (out, err) = (Raw::open(raw, "stdout.txt")?, Raw::open(raw, "stderr.txt")?);
         Ok(Running {
             stdin: Feed::new(stdin, invocation.input).map_err(failed)?,
-            stdout: Pipe::new(ChildStdout::from_std(stdout).map_err(failed)?),
-            stderr: Pipe::new(ChildStderr::from_std(stderr).map_err(failed)?),
+            stdout: Pipe::new(ChildStdout::from_std(stdout).map_err(failed)?, out),
+            stderr: Pipe::new(ChildStderr::from_std(stderr).map_err(failed)?, err),
             exit,
             ended: None,
             timer: Timer::new(options.limits, Instant::now()),
-            raw: options.raw.clone(),
             _group: group,
         })
-    }
-
-    /// Prepares to keep its output, where that is wanted. Before the first [`Running::next`], and no
-    /// part of the start: those of other agents need not wait for it.
-    pub(crate) fn keep(&mut self) -> Result<()> {
-        let Some(folder) = self.raw.take() else { return Ok(()) };
-        let folder = raw::start(&folder)?;
-        self.stdout.keep(Raw::open(&folder, "stdout.txt")?);
-        self.stderr.keep(Raw::open(&folder, "stderr.txt")?);
-        Ok(())
     }
 
     /// What happens next. Both pipes are read whatever the other does, so it never waits to write.

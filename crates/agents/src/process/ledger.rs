@@ -118,11 +118,11 @@ pub fn sweep(ledger: &Path) -> usize {
 
 fn swept(file: &Path) -> bool {
     let Some(id) = file.file_stem().and_then(|id| id.to_str()) else { return false };
-    let is_entry = file.extension().is_some_and(|it| it == WHOLE);
-    if file.extension().is_some_and(|it| it == PART) {
+    let is_of = |kind: &str| file.extension().is_some_and(|it| it == kind);
+    if is_of(PART) {
         forget_part(file, id);
     }
-    let Some((note, agent)) = is_entry.then(|| read(file)).flatten() else { return false };
+    let Some((note, agent)) = is_of(WHOLE).then(|| read(file)).flatten() else { return false };
     if note.owner.lives() {
         return false;
     }

@@ -19,14 +19,8 @@ pub(super) struct Pipe<P> {
 }
 
 impl<P: AsyncRead + Unpin> Pipe<P> {
-    pub(super) fn new(pipe: P) -> Pipe<P> {
-        let buffer = vec![0; READ_BYTES];
-        Pipe { pipe: Some(pipe), buffer, lines: Lines::default(), raw: None }
-    }
-
-    /// Keeps from now on what is said.
-    pub(super) fn keep(&mut self, raw: Raw) {
-        self.raw = Some(raw);
+    pub(super) fn new(pipe: P, raw: Option<Raw>) -> Pipe<P> {
+        Pipe { pipe: Some(pipe), buffer: vec![0; READ_BYTES], lines: Lines::default(), raw }
     }
 
     pub(super) fn is_closed(&self) -> bool {

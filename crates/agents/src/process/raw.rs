@@ -25,7 +25,8 @@ pub(super) struct Raw {
 
 /// A new folder for one start of an agent below `folder`, with the first number that is free.
 /// Both are for the person only.
-pub(super) fn start(folder: &Path) -> Result<PathBuf> {
+pub(super) fn start(folder: Option<&Path>) -> Result<Option<PathBuf>> {
+    let Some(folder) = folder else { return Ok(None) };
     let private = |recursive: bool| {
         let mut builder = DirBuilder::new();
         builder.recursive(recursive).mode(0o700);
@@ -42,7 +43,7 @@ pub(super) fn start(folder: &Path) -> Result<PathBuf> {
         }
         Err(io::Error::other(format!("{STARTS_MAX} are kept already")))
     };
-    make().map_err(failed)
+    make().map(Some).map_err(failed)
 }
 
 fn failed(error: io::Error) -> Fault {
@@ -51,11 +52,12 @@ fn failed(error: io::Error) -> Fault {
 
 impl Raw {
     /// A new file in `folder`, for the person only.
-    pub(super) fn open(folder: &Path, name: &str) -> Result<Raw> {
+    pub(super) fn open(folder: Option<&Path>, name: &str) -> Result<Option<Raw>> {
+        let Some(folder) = folder else { return Ok(None) };
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(folder.join(name)).map_err(failed)?;
-        Ok(Raw::new(file, HEAD_BYTES_MAX))
+        Ok(Some(Raw::new(file, HEAD_BYTES_MAX)))
     }
 
     fn new(file: File, room: usize) -> Raw {

@@ -139,8 +139,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
 /// not forced to the disk: the log is what has to last, and `resume` writes the folder again.
 struct Part {
     path: PathBuf,
-    /// Until it is moved.
-    part: Option<PathBuf>,
+    part: PathBuf,
     file: BufWriter<File>,
 }
 
@@ -151,7 +150,7 @@ impl Part {
         part.push(format!(".{:08x}.part", fastrand::u32(..)));
         let part = PathBuf::from(part);
         let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&part)?;
-        Ok(Part { path: path.to_path_buf(), part: Some(part), file: BufWriter::new(file) })
+        Ok(Part { path: path.to_path_buf(), part, file: BufWriter::new(file) })
     }
 
     /// Writes a piece of text that ends where no key could go on.
@@ -161,20 +160,14 @@ impl Part {
 
     fn done(mut self) -> io::Result<()> {
         self.file.flush()?;
-        if let Some(part) = &self.part {
-            fs::rename(part, &self.path)?;
-        }
-        self.part = None;
-        Ok(())
+        fs::rename(&self.part, &self.path)
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            // A part that stays is seen for what it is.
-            let _ = fs::remove_file(part);
-        }
+        // Where it was moved there is none any more.
+        let _ = fs::remove_file(&self.part);
     }
 }
 
