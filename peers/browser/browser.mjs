@@ -1,4 +1,4 @@
-// Chromium without a window, and a page that is watched for everything it must not do.
+// Chromium, with a screen or without, and a page that is watched for everything it must not do.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -14,14 +14,15 @@ export function check(value, what) {
   if (!value) throw new Error(what);
 }
 
-/** Runs `work` with a browser, which ends whatever happens. */
-export async function withBrowser(work) {
+/** Runs `work` with a browser, which ends whatever happens. It shows itself on `screen`, if there is one. */
+export async function withBrowser(work, screen) {
   const executablePath = (process.env.PATH ?? "").split(":")
     .map((folder) => `${folder}/chromium`).find(existsSync);
   check(executablePath, "there is no chromium on the PATH");
   // Tests may run as root, where Chromium has no sandbox of its own; the pages are ours.
   const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
-  const browser = await puppeteer.launch({ executablePath, args });
+  const env = screen ? { ...process.env, DISPLAY: screen } : process.env;
+  const browser = await puppeteer.launch({ executablePath, args, env, headless: !screen });
   try {
     await work(browser);
   } finally {

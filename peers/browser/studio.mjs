@@ -1,4 +1,5 @@
 // What a person does on the page of extensions.
+import { check, text } from "./browser.mjs";
 
 /** Presses a command's button, as soon as its extension has told of it. */
 export const press = (page, command) => page.locator(`[data-command=${JSON.stringify(command)}]`).click();
@@ -20,4 +21,39 @@ export async function click(page, within, word, kind = "button") {
   const handle = await page.waitForFunction((within, word, kind) => [...document.querySelectorAll(`${within} ${kind}`)]
     .find((it) => it.textContent.trim() === word && !it.disabled), {}, within, word, kind);
   await handle.click();
+}
+
+/** Has a window opened, the way its bar in `place` offers. */
+export async function opened(browser, page, command = "windows/open", place = "#windows") {
+  check(!(await page.$(`${place} li`)), "the bar of a closed window is still there");
+  const before = (await browser.pages()).length;
+  await press(page, command);
+  await page.waitForSelector(`${place} li`);
+  const url = await text(page, `${place} strong`);
+  check(/^http:\/\/127\.0\.0\.1:\d+\/$/.test(url), `the bar says ${url}`);
+  check((await text(page, `${place} li`)).startsWith("Windows wants to open"), "the bar says not who");
+  check((await browser.pages()).length === before, "a window opened without a click");
+  const target = browser.waitForTarget((it) => it.url() === url);
+  await click(page, place, "Open");
+  const window = await (await target).page();
+  await window.waitForFunction(() => document.body?.textContent.includes("A page of an extension."));
+  const reaches = await window.evaluate(() => {
+    try { return window.opener.document.body !== null; } catch { return false; }
+  });
+  check(!reaches, "the window reads our page");
+  await page.waitForFunction((place) => document.querySelector(place).textContent.includes("has open http"), {}, place);
+  return window;
+}
+
+/** Waits until the extension has heard of so many closes. */
+export const closes = (page, count) => page.waitForFunction((count) => (document.getElementById("log").textContent
+  .match(/window closed: user/g)?.length ?? 0) === count, {}, count);
+
+/** The page is not sure whether a window is closed: it has not told so, and does when the person says it. */
+export async function closeAsked(page, count, place = "#windows") {
+  await page.waitForFunction((place) => document.querySelector(place).textContent.includes("cannot see it"), {}, place);
+  await closes(page, count - 1);
+  await click(page, place, "It is closed");
+  check(!(await page.$(`${place} li`)), "the bar of a closed window is still there");
+  await closes(page, count);
 }

@@ -19,6 +19,8 @@ const SYSTEM: &[(&str, &str)] = &[
     ("gdbus", "libglib2.0-bin"),
     ("gnome-keyring-daemon", "gnome-keyring"),
     ("chromium", "chromium"),
+    ("Xvfb", "xvfb"),
+    ("openbox", "openbox"),
     // llama.cpp is built with cmake, and its headers are read by clang.
     ("cmake", "cmake"),
     ("clang", "clang libclang-dev"),

@@ -5,7 +5,7 @@ use crate::harness::{Done, Home, on_path, peers, signal, unless_missing};
 use crate::sdk::Served;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 /// Everything it says wants to be markup.
 const HOSTILE: &str = r#"
@@ -42,6 +42,16 @@ fn browse(home: &Home, script: &str, args: &[&str]) -> Done {
     Done::of(drive.output().unwrap())
 }
 
+/// What serves the page that these arguments open, and where that is.
+fn page_of(home: &Home, args: &[&str]) -> (Child, String) {
+    let mut open = home.spawn(args);
+    let mut said = BufReader::new(open.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let page = said.find_map(|line| Some(line.split_once("The page: ")?.1.to_string())).unwrap();
+    // It may go on to speak.
+    std::thread::spawn(move || said.for_each(drop));
+    (open, page)
+}
+
 #[test]
 fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
@@ -60,10 +70,7 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     std::fs::write(home.path().join("mixed.hl7"), MIXED).unwrap();
     let mut args = vec!["extensions", "open", "adt.hl7"];
     args.extend(lines.iter().map(String::as_str));
-    let mut open = home.spawn(&args);
-    let mut said = BufReader::new(open.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let page = said.find_map(|line| Some(line.split_once("The page: ")?.1.to_string())).unwrap();
-
+    let (mut open, page) = page_of(&home, &args);
     let picture = home.path().join("extensions.png");
     let browsed = browse(&home, "extensions.mjs", &[&page, &picture.to_string_lossy()]);
     if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
@@ -80,6 +87,23 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     assert!(saved.contains("DOE^MARY") && !saved.contains('\n'), "{saved:?}");
     let copied = std::fs::read_to_string(home.path().join("copy.hl7")).unwrap();
     assert_eq!(copied, saved);
+    home.is_left();
+}
+
+/// On a screen with a window manager, since without one every page has the focus.
+#[test]
+fn a_window_counts_as_closed_when_it_is() {
+    let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
+    for program in ["Xvfb", "openbox"] {
+        let Some(_) = unless_missing(on_path(program), program) else { return };
+    }
+    let extension = line(&python, "windows.py");
+    let (mut open, page) = page_of(&home, &["extensions", "open", "adt.hl7", &extension]);
+    let browsed = browse(&home, "windows.mjs", &[&page]);
+    signal(&open, "INT");
+    let ended = open.wait().unwrap();
+    browsed.ends(0).says("ok");
+    assert!(ended.success(), "{ended}");
     home.is_left();
 }
 
