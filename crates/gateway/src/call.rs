@@ -208,10 +208,16 @@ impl Call {
         for delta in heard {
             let delta = delta?;
             self.spoken += size(&delta);
-            let stopped = matches!(delta, Delta::Stop(_));
-            self.ready.push_back(Ok(delta));
-            if stopped {
-                return Ok(true);
+            match (self.ready.back_mut(), delta) {
+                // Words that came in the same moment are one piece: whoever reads them cannot tell.
+                (Some(Ok(Delta::Text(before))), Delta::Text(text)) => before.push_str(&text),
+                (_, delta) => {
+                    let stopped = matches!(delta, Delta::Stop(_));
+                    self.ready.push_back(Ok(delta));
+                    if stopped {
+                        return Ok(true);
+                    }
+                }
             }
         }
         let max = self.limits.answer_bytes_max;

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::store::{Lease, Loss, Receipt, Store};
+use crate::store::{Basket, Lease, Loss, Receipt, Store};
 use althing_assembly::{Event, Log, What};
 use althing_stdx::{Fault, Result};
 use futures_util::future::BoxFuture;
@@ -38,16 +38,17 @@ pub struct RunLog {
     clock: Clock,
     events: Mutex<Events>,
     head: watch::Sender<Head>,
+    /// What of them is not saved.
+    basket: Arc<Basket>,
     loss: Loss,
     /// Held until the run is over.
     lease: Mutex<Option<Lease>>,
 }
 
-/// Everything that happened, and how much of it is on its way to the store.
+/// Everything that happened.
 #[derive(Default)]
 struct Events {
     all: Vec<Event>,
-    queued: usize,
     /// Turns that have begun and not ended.
     open: usize,
 }
@@ -71,8 +72,9 @@ impl RunLog {
             run: lease.run().to_string(),
             store,
             clock: Arc::new(now_ms),
-            events: Mutex::new(Events { queued: events.len(), all: events, open: 0 }),
+            events: Mutex::new(Events { all: events, open: 0 }),
             head: watch::Sender::new(head),
+            basket: Arc::default(),
             loss: Loss::default(),
             lease: Mutex::new(Some(lease)),
         }
@@ -134,6 +136,11 @@ impl RunLog {
             Haste::Held if !self.is_due() => Ok(()),
             Haste::Held | Haste::Queued => self.queue().await.map(drop),
             Haste::Waited => self.queue().await?.wait().await,
+            Haste::Joined => {
+                let receipt = self.queue().await?;
+                tokio::task::yield_now().await;
+                receipt.wait().await
+            }
         }
     }
 
@@ -155,7 +162,9 @@ impl RunLog {
         let at_ms = events.all.last().map_or(0, |last| last.at_ms).max((self.clock)());
         let is_end = matches!(what, What::RunEnded { .. });
         let seq = events.all.len() as u64;
-        events.all.push(Event { seq, run: self.run.clone(), at_ms, what });
+        let event = Event { seq, run: self.run.clone(), at_ms, what };
+        self.basket.put(event.clone());
+        events.all.push(event);
         self.head.send_modify(|head| {
             *head = Head { events: seq + 1, is_over: head.is_over || is_end };
         });
@@ -164,21 +173,16 @@ impl RunLog {
 
     /// Whether held events have waited long enough for something to be saved with.
     fn is_due(&self) -> bool {
-        let events = self.events();
-        let held = &events.all[events.queued..];
-        let (Some(first), Some(last)) = (held.first(), held.last()) else { return false };
-        held.len() >= HELD_EVENTS_MAX || last.at_ms - first.at_ms >= HELD_MS_MAX
+        let (held, span_ms) = self.basket.held();
+        held >= HELD_EVENTS_MAX || span_ms >= HELD_MS_MAX
     }
 
-    /// Hands everything that is not yet on its way to the store, in order. Where somebody else has
-    /// done so meanwhile there is nothing left, and the receipt still comes after theirs.
+    /// Stands in line for everything that is not saved yet. Where somebody before has saved it
+    /// meanwhile there is nothing left, and the receipt still comes after theirs.
     async fn queue(&self) -> Result<Receipt<()>> {
-        // Room first: then taking and queueing are one step, and nothing overtakes.
         let room = self.store.room().await?;
-        let mut events = self.events();
-        let batch = events.all[events.queued..].to_vec();
-        events.queued = events.all.len();
-        Ok(room.append(batch, &self.loss))
+        self.basket.announce();
+        Ok(room.append(&self.basket, &self.loss))
     }
 
     fn events(&self) -> MutexGuard<'_, Events> {
@@ -203,6 +207,8 @@ enum Haste {
     Queued,
     /// Before the run goes on.
     Waited,
+    /// Likewise, with those who begin at the same moment.
+    Joined,
 }
 
 impl Events {
@@ -219,6 +225,7 @@ impl Haste {
     /// `open`: turns that are still to end.
     fn of(what: &What, open: usize) -> Haste {
         match what {
+            What::TurnStarted(turn) if turn.parallel => Haste::Joined,
             What::RunStarted(_)
             | What::RunResumed { .. }
             | What::TurnStarted(_)

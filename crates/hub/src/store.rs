@@ -1,6 +1,7 @@
 //! What stays: one SQLite file with every run and its events. One connection writes, readers read
 //! beside it, and other processes may do both at the same time.
 
+mod basket;
 mod file;
 mod id;
 mod kv;
@@ -15,6 +16,7 @@ mod writer;
 
 use althing_assembly::Event;
 use althing_stdx::{Fault, Result};
+pub(crate) use basket::Basket;
 use file::{Place, Trouble};
 pub use id::new_run_id;
 pub use lease::Lease;
@@ -53,16 +55,18 @@ pub(crate) type Loss = Arc<OnceLock<Fault>>;
 pub(crate) struct Room<'a>(writer::Room<'a>);
 
 impl Room<'_> {
-    /// Queues events, all or none. Where they cannot be written, `loss` says why, and nothing behind
-    /// them is written either.
-    pub fn append(self, events: Vec<Event>, loss: &Loss) -> Receipt<()> {
+    /// Queues what is in the basket when its turn comes, all or none. Where it cannot be written,
+    /// `loss` says why, and nothing behind it is written either.
+    pub fn append(self, basket: &Arc<Basket>, loss: &Loss) -> Receipt<()> {
+        let (of_idle, of_work) = (basket.clone(), basket.clone());
         let (before, loss) = (loss.clone(), loss.clone());
         let work = move |db: &Connection| match before.get() {
             Some(fault) => Err(fault.clone().into()),
-            None => rows::append(db, &events),
+            None => rows::append(db, &of_work.take()),
         };
         // An error means that there is one already: only the first counts.
-        self.0.put(work, move |fault| drop(loss.set(fault.clone())))
+        let lost = move |fault: &Fault| drop(loss.set(fault.clone()));
+        self.0.put_unless(move || of_idle.is_empty(), work, lost)
     }
 }
 

@@ -69,12 +69,12 @@ fn extend(db: &Connection, events: &[Event]) -> Result<(), Trouble> {
         .query_row([&first.run], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let (run, mut due): (i64, i64) = found.ok_or_else(|| unopened(first))?;
+    let mut add = db.prepare_cached("INSERT INTO events (number, json) VALUES (?1, ?2)")?;
     for event in events {
         if event.seq as i64 != due {
             return Err(misplaced(event, due));
         }
-        let sql = "INSERT INTO events (number, json) VALUES (?1 << 32 | ?2, ?3)";
-        change(db, sql, params![run, due, to_json(event)?])?;
+        add.execute(params![run << 32 | due, to_json(event)?])?;
         due += 1;
     }
     book(db, run, events)

@@ -372,6 +372,12 @@ async fn a_full_disk_is_said_and_survived() {
     assert_eq!(runs.collect::<Vec<_>>(), ["r9", "r1"]);
 }
 
+fn basket(event: Event) -> Arc<Basket> {
+    let basket = Arc::<Basket>::default();
+    basket.put(event);
+    basket
+}
+
 #[tokio::test]
 async fn a_full_queue_waits_and_dropping_the_store_writes_it() {
     let (_folder, path) = place();
@@ -385,13 +391,13 @@ async fn a_full_queue_waits_and_dropping_the_store_writes_it() {
     let mut queued = 0;
     // Nobody may write now, so the queue fills up.
     while let Some(room) = tokio::task::unconstrained(store.room()).now_or_never() {
-        room.unwrap().append(vec![all.next().unwrap()], &loss);
+        room.unwrap().append(&basket(all.next().unwrap()), &loss);
         queued += 1;
     }
     assert!(queued >= writer::QUEUE_MAX && queued < total, "{queued}");
     raw.execute_batch("ROLLBACK").unwrap();
     for event in all {
-        store.room().await.unwrap().append(vec![event], &loss);
+        store.room().await.unwrap().append(&basket(event), &loss);
     }
     drop(store);
     assert_eq!(loss.get(), None);
@@ -404,7 +410,7 @@ async fn what_nobody_waits_for_is_written_a_moment_later() {
     let store = Store::in_memory().unwrap();
     let (all, loss) = (events("r1", [started("why?"), delta("a")]), Loss::default());
     for event in all.clone() {
-        drop(store.room().await.unwrap().append(vec![event], &loss));
+        drop(store.room().await.unwrap().append(&basket(event), &loss));
     }
     assert!(store.events("r1").await.is_err(), "nobody has waited");
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;

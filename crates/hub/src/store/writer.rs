@@ -4,7 +4,7 @@
 
 use super::file::{BUSY_WAIT_MAX, Place, Trouble};
 use althing_stdx::{Fault, Result};
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -79,10 +79,20 @@ impl Room<'_> {
         work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
         lost: impl Fn(&Fault) + Send + 'static,
     ) -> Receipt<T> {
+        self.put_unless(|| false, work, lost)
+    }
+
+    /// The same; where it `is_idle` when its turn comes, it changes nothing.
+    pub fn put_unless<T: Send + 'static>(
+        self,
+        is_idle: impl Fn() -> bool + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+        lost: impl Fn(&Fault) + Send + 'static,
+    ) -> Receipt<T> {
         let (tell, told) = oneshot::channel();
         let place = self.desk.place.clone();
         let work = move |db: &Connection| work(db).map_err(|trouble| place.fault(trouble));
-        let task = Task { work: Some(work), result: None, lost, tell };
+        let task = Task { is_idle, work: Some(work), result: None, lost, tell };
         self.desk.line().jobs.push_back(Box::new(task));
         self.permit.forget();
         Receipt { told, desk: self.desk.clone() }
@@ -97,10 +107,8 @@ pub(crate) struct Receipt<T> {
 }
 
 impl<T> Receipt<T> {
-    /// Waits for the commit of little work, which is done here.
+    /// Waits for the commit of little work, which is done here and now.
     pub async fn wait(self) -> Result<T> {
-        // Others who start at the same moment come into the same transaction.
-        tokio::task::yield_now().await;
         self.desk.begin();
         self.told().await
     }
@@ -189,8 +197,8 @@ impl Turn<'_> {
     /// each of them, or, with no patience at all, they stay in line.
     fn write(self, wait_max: Duration) {
         // A transaction ends with whoever has begun it.
-        let mut db = self.0.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let begun = begin(&mut db, wait_max);
+        let db = self.0.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let begun = Open::begin(&db, wait_max);
         let is_busy = |error: &rusqlite::Error| {
             error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_max.is_zero()
         };
@@ -229,6 +237,9 @@ impl Drop for Turn<'_> {
 
 /// Something to be written.
 trait Job: Send {
+    /// Whether there is nothing for it to change.
+    fn is_idle(&self) -> bool;
+
     /// Does it within the open transaction. After an error what it did is undone.
     fn run(&mut self, db: &Connection) -> Result<()>;
 
@@ -236,19 +247,25 @@ trait Job: Send {
     fn done(self: Box<Self>, committed: Result<()>);
 }
 
-struct Task<T, W, L> {
+struct Task<T, I, W, L> {
+    is_idle: I,
     work: Option<W>,
     result: Option<Result<T>>,
     lost: L,
     tell: oneshot::Sender<Result<T>>,
 }
 
-impl<T, W, L> Job for Task<T, W, L>
+impl<T, I, W, L> Job for Task<T, I, W, L>
 where
     T: Send,
+    I: Fn() -> bool + Send,
     W: FnOnce(&Connection) -> Result<T> + Send,
     L: Fn(&Fault) + Send,
 {
+    fn is_idle(&self) -> bool {
+        (self.is_idle)()
+    }
+
     fn run(&mut self, db: &Connection) -> Result<()> {
         let Some(work) = self.work.take() else { return Ok(()) };
         let result = work(db);
@@ -266,28 +283,58 @@ where
     }
 }
 
-fn begin(db: &mut Connection, wait_max: Duration) -> rusqlite::Result<Transaction<'_>> {
-    db.busy_timeout(wait_max)?;
-    let all = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Nobody but a reader can be in the way now, and only for a moment.
-    all.busy_timeout(BUSY_WAIT_MAX)?;
-    Ok(all)
+/// The open transaction. Dropped without a commit, nothing of it was.
+struct Open<'a>(&'a Connection);
+
+impl<'a> Open<'a> {
+    fn begin(db: &'a Connection, wait_max: Duration) -> rusqlite::Result<Open<'a>> {
+        db.busy_timeout(wait_max)?;
+        order(db, "BEGIN IMMEDIATE")?;
+        // Nobody but a reader can be in the way now, and only for a moment.
+        db.busy_timeout(BUSY_WAIT_MAX)?;
+        Ok(Open(db))
+    }
+
+    fn commit(self) -> rusqlite::Result<()> {
+        order(self.0, "COMMIT")
+    }
 }
 
-fn transact(mut all: Transaction<'_>, place: &Place, batch: &mut [Box<dyn Job>]) -> Result<()> {
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        // Where it is over already, and where it cannot be undone the next one says so.
+        if !self.0.is_autocommit() {
+            let _ = order(self.0, "ROLLBACK");
+        }
+    }
+}
+
+/// One of the few orders that frame all work, which are not read anew each time.
+fn order(db: &Connection, sql: &str) -> rusqlite::Result<()> {
+    db.prepare_cached(sql)?.execute([]).map(drop)
+}
+
+fn transact(all: Open<'_>, place: &Place, batch: &mut [Box<dyn Job>]) -> Result<()> {
     let fault = |error: rusqlite::Error| place.fault(error.into());
+    let db = all.0;
     if let [alone] = batch {
-        alone.run(&all)?;
+        alone.run(db)?;
         return all.commit().map_err(fault);
     }
     for job in batch {
-        let one = all.savepoint().map_err(fault)?;
-        match job.run(&one) {
-            Ok(()) => one.commit().map_err(fault)?,
-            // A full disk and the like undo everything, not only this job.
-            Err(why) if one.is_autocommit() => return Err(why),
-            Err(_) => one.finish().map_err(fault)?,
+        if job.is_idle() {
+            // It has to end all the same, with a fault where there was one.
+            let _ = job.run(db);
+            continue;
         }
+        order(db, "SAVEPOINT job").map_err(fault)?;
+        match job.run(db) {
+            // A full disk and the like undo everything, not only this job.
+            Err(why) if db.is_autocommit() => return Err(why),
+            Err(_) => order(db, "ROLLBACK TO job").map_err(fault)?,
+            Ok(()) => {}
+        }
+        order(db, "RELEASE job").map_err(fault)?;
     }
     all.commit().map_err(fault)
 }
