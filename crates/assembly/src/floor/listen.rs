@@ -84,8 +84,12 @@ async fn hear(
                 batch.note(floor, Note::Queued).await?;
             }
             Delta::Started => {
+                // Whoever did not stand in line started with the turn.
+                let was_queued = deadline.is_none();
                 deadline = Some(Instant::now() + max);
-                batch.note(floor, Note::Started).await?;
+                if was_queued {
+                    batch.note(floor, Note::Started).await?;
+                }
             }
             Delta::Retrying(retry) => batch.note(floor, Note::Retrying(retry.clone())).await?,
             Delta::Calling(call) => batch.note(floor, Note::Calling(call.clone())).await?,
