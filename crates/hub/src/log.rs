@@ -226,16 +226,15 @@ impl Haste {
     fn of(what: &What, open: usize) -> Haste {
         match what {
             What::TurnStarted(turn) if turn.parallel => Haste::Joined,
-            What::RunStarted(_)
-            | What::RunResumed { .. }
-            | What::TurnStarted(_)
-            | What::RunEnded { .. } => Haste::Waited,
-            // Nothing is asked in a pause: what comes after it waits.
-            What::PauseStarted { .. } => Haste::Queued,
+            What::TurnStarted(_) | What::RunResumed { .. } | What::RunEnded { .. } => Haste::Waited,
+            // Nothing is asked before the first turn starts, nor in a pause.
+            What::RunStarted(_) | What::PauseStarted { .. } => Haste::Queued,
             What::TurnEnded { .. } if open > 0 => Haste::Queued,
-            What::LabelsSealed(_) | What::PlanSettled(_) => Haste::Waited,
             What::AnswerChecked(_) | What::PlansJudged(_) | What::Warned { .. } => Haste::Queued,
-            What::PhaseStarted { .. }
+            // The judge's turn follows at once, or the end.
+            What::LabelsSealed(_)
+            | What::PlanSettled(_)
+            | What::PhaseStarted { .. }
             | What::PhaseEnded { .. }
             | What::PauseEnded { .. }
             | What::TurnNoted { .. }

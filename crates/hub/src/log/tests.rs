@@ -48,6 +48,11 @@ async fn every_reader_gets_everything_once_and_then_the_end() {
     assert_eq!(store.events("r1").await.unwrap(), first);
 }
 
+fn call() -> What {
+    what(json!({"type": "turn_started", "turn": 1, "phase": 1, "seat": 0, "nth": 1, "model": "m",
+        "name": "Ada", "speech": "answer", "parallel": false}))
+}
+
 #[tokio::test]
 async fn readers_do_not_wait_for_the_store() {
     let (_folder, path) = place();
@@ -57,13 +62,15 @@ async fn readers_do_not_wait_for_the_store() {
     // Somebody else writes, so nothing of ours is saved for now.
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let mut append = log.append(started("why?"));
-    assert!(append.as_mut().now_or_never().is_none(), "the start is saved before the run goes on");
+    log.append(started("why?")).now_or_never().expect("the first call waits for it").unwrap();
     assert_eq!(log.since(0).now_or_never().unwrap().len(), 1);
+    let mut append = log.append(call());
+    assert!(append.as_mut().now_or_never().is_none(), "a call is saved before the run goes on");
+    assert_eq!(log.since(1).now_or_never().unwrap().len(), 1);
     other.execute_batch("ROLLBACK").unwrap();
     append.await.unwrap();
     log.append(delta("a")).now_or_never().expect("a delta waits for nothing").unwrap();
-    assert_eq!(log.since(1).now_or_never().unwrap().len(), 1);
+    assert_eq!(log.since(2).now_or_never().unwrap().len(), 1);
 }
 
 /// The end of a turn is on disk before the next call starts.
@@ -77,9 +84,7 @@ async fn a_call_waits_for_everything_before_it() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let interrupted = what(json!({"type": "turn_interrupted", "turn": 0}));
     log.append(interrupted).now_or_never().expect("an end does not wait by itself").unwrap();
-    let call = what(json!({"type": "turn_started", "turn": 1, "phase": 1, "seat": 0, "nth": 1,
-        "model": "m", "name": "Ada", "speech": "answer", "parallel": false}));
-    let mut append = log.append(call);
+    let mut append = log.append(call());
     assert!(append.as_mut().now_or_never().is_none(), "a call waits");
     other.execute_batch("ROLLBACK").unwrap();
     append.await.unwrap();
@@ -112,6 +117,7 @@ async fn the_end_frees_the_run_and_a_resumed_one_goes_on_numbering() {
     let store = Store::in_memory().unwrap();
     let log = new_log(&store).await;
     log.append(started("why?")).await.unwrap();
+    log.append(call()).await.unwrap();
     assert_eq!(store.run("r1").await.unwrap().standing, Standing::Running);
     assert!(!log.is_over());
     log.append(ended()).await.unwrap();
@@ -122,14 +128,14 @@ async fn the_end_frees_the_run_and_a_resumed_one_goes_on_numbering() {
 
     let (lease, before) = (store.lease("r1").await.unwrap(), store.events("r1").await.unwrap());
     let log = RunLog::resume(store.clone(), lease, before);
-    assert_eq!((log.run(), log.is_over(), log.since(0).await.len()), ("r1", false, 2));
+    assert_eq!((log.run(), log.is_over(), log.since(0).await.len()), ("r1", false, 3));
     let resumed = what(json!({"type": "run_resumed", "kept": 0, "max_cost_usd": null}));
     log.append(resumed).await.unwrap();
-    assert_eq!(log.since(2).await[0].seq, 2);
+    assert_eq!(log.since(3).await[0].seq, 3);
     assert_eq!(store.run("r1").await.unwrap().standing, Standing::Running);
     log.close();
     assert_eq!(store.run("r1").await.unwrap().standing, Standing::Stopped);
-    assert_eq!(log.since(3).await, []);
+    assert_eq!(log.since(4).await, []);
 }
 
 #[tokio::test]
