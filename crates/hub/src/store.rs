@@ -58,15 +58,14 @@ impl Room<'_> {
     /// Queues what is in the basket when its turn comes, all or none. Where it cannot be written,
     /// `loss` says why, and nothing behind it is written either.
     pub fn append(self, basket: &Arc<Basket>, loss: &Loss) -> Receipt<()> {
-        let (of_idle, of_work) = (basket.clone(), basket.clone());
-        let (before, loss) = (loss.clone(), loss.clone());
-        let work = move |db: &Connection| match before.get() {
-            Some(fault) => Err(fault.clone().into()),
-            None => rows::append(db, &of_work.take()),
+        let (basket, before, loss) = (basket.clone(), loss.clone(), loss.clone());
+        let take = move || match before.get() {
+            Some(fault) => Err(Err(fault.clone())),
+            None => Some(basket.take()).filter(|events| !events.is_empty()).ok_or(Ok(())),
         };
+        let work = |db: &Connection, events: Vec<Event>| rows::append(db, &events);
         // An error means that there is one already: only the first counts.
-        let lost = move |fault: &Fault| drop(loss.set(fault.clone()));
-        self.0.put_unless(move || of_idle.is_empty(), work, lost)
+        self.0.put_taking(take, work, move |fault| drop(loss.set(fault.clone())))
     }
 }
 

@@ -181,3 +181,22 @@ async fn a_run_with_too_many_events_keeps_those_that_count() {
     log.append(ended()).await.unwrap_err();
     assert_eq!(log.so_far().len(), EVENTS_MAX + 1);
 }
+
+/// Whoever waits learns of it, though the first of them has brought everything.
+#[tokio::test]
+async fn what_is_lost_is_told_to_all_who_start_together() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    let log = new_log(&store).await;
+    log.append(started("why?")).await.unwrap();
+    log.append(call()).await.unwrap();
+    store.append(events("r1", [started("?"), call(), delta("theirs")]).split_off(2)).await.unwrap();
+    let side_by_side = |turn: u32| {
+        what(json!({"type": "turn_started", "turn": turn, "phase": 1, "seat": 0, "nth": 1,
+            "model": "m", "name": "Ada", "speech": "answer", "parallel": true}))
+    };
+    let told = join_all((2..5).map(|turn| log.append(side_by_side(turn)))).await;
+    for saved in told {
+        assert_eq!(saved.unwrap_err().message, "run r1: event 2 came where 3 was due");
+    }
+}

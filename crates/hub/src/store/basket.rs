@@ -33,10 +33,6 @@ impl Basket {
         (held.len(), held.first().zip(held.last()).map_or(0, |(first, last)| span(first, last)))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.content().events.is_empty()
-    }
-
     pub(super) fn take(&self) -> Vec<Event> {
         std::mem::take(&mut *self.content()).events
     }

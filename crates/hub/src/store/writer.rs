@@ -79,20 +79,22 @@ impl Room<'_> {
         work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
         lost: impl Fn(&Fault) + Send + 'static,
     ) -> Receipt<T> {
-        self.put_unless(|| false, work, lost)
+        self.put_taking(|| Ok(()), move |db, ()| work(db), lost)
     }
 
-    /// The same; where it `is_idle` when its turn comes, it changes nothing.
-    pub fn put_unless<T: Send + 'static>(
+    /// The same for what `take` gives when its turn comes. Where there is nothing to be done, it
+    /// gives what comes of that.
+    pub fn put_taking<X: Send + 'static, T: Send + 'static>(
         self,
-        is_idle: impl Fn() -> bool + Send + 'static,
-        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+        take: impl FnOnce() -> Result<X, Result<T>> + Send + 'static,
+        work: impl FnOnce(&Connection, X) -> Result<T, Trouble> + Send + 'static,
         lost: impl Fn(&Fault) + Send + 'static,
     ) -> Receipt<T> {
         let (tell, told) = oneshot::channel();
         let place = self.desk.place.clone();
-        let work = move |db: &Connection| work(db).map_err(|trouble| place.fault(trouble));
-        let task = Task { is_idle, work: Some(work), result: None, lost, tell };
+        let work = move |db: &Connection, x| work(db, x).map_err(|trouble| place.fault(trouble));
+        let task =
+            Task { take: Some(take), work: Some(work), taken: None, result: None, lost, tell };
         self.desk.line().jobs.push_back(Box::new(task));
         self.permit.forget();
         Receipt { told, desk: self.desk.clone() }
@@ -237,8 +239,8 @@ impl Drop for Turn<'_> {
 
 /// Something to be written.
 trait Job: Send {
-    /// Whether there is nothing for it to change.
-    fn is_idle(&self) -> bool;
+    /// Takes what there is to do, and says whether there is anything.
+    fn take(&mut self) -> bool;
 
     /// Does it within the open transaction. After an error what it did is undone.
     fn run(&mut self, db: &Connection) -> Result<()>;
@@ -247,28 +249,35 @@ trait Job: Send {
     fn done(self: Box<Self>, committed: Result<()>);
 }
 
-struct Task<T, I, W, L> {
-    is_idle: I,
+struct Task<X, T, K, W, L> {
+    take: Option<K>,
     work: Option<W>,
+    taken: Option<X>,
     result: Option<Result<T>>,
     lost: L,
     tell: oneshot::Sender<Result<T>>,
 }
 
-impl<T, I, W, L> Job for Task<T, I, W, L>
+impl<X, T, K, W, L> Job for Task<X, T, K, W, L>
 where
+    X: Send,
     T: Send,
-    I: Fn() -> bool + Send,
-    W: FnOnce(&Connection) -> Result<T> + Send,
+    K: FnOnce() -> Result<X, Result<T>> + Send,
+    W: FnOnce(&Connection, X) -> Result<T> + Send,
     L: Fn(&Fault) + Send,
 {
-    fn is_idle(&self) -> bool {
-        (self.is_idle)()
+    fn take(&mut self) -> bool {
+        match self.take.take().map(|take| take()) {
+            Some(Ok(taken)) => self.taken = Some(taken),
+            Some(Err(result)) => self.result = Some(result),
+            None => {}
+        }
+        self.taken.is_some()
     }
 
     fn run(&mut self, db: &Connection) -> Result<()> {
-        let Some(work) = self.work.take() else { return Ok(()) };
-        let result = work(db);
+        let Some((work, taken)) = self.work.take().zip(self.taken.take()) else { return Ok(()) };
+        let result = work(db, taken);
         let outcome = result.as_ref().map(drop).map_err(Fault::clone);
         self.result = Some(result);
         outcome.inspect_err(&self.lost)
@@ -318,13 +327,13 @@ fn transact(all: Open<'_>, place: &Place, batch: &mut [Box<dyn Job>]) -> Result<
     let fault = |error: rusqlite::Error| place.fault(error.into());
     let db = all.0;
     if let [alone] = batch {
-        alone.run(db)?;
+        if alone.take() {
+            alone.run(db)?;
+        }
         return all.commit().map_err(fault);
     }
     for job in batch {
-        if job.is_idle() {
-            // It has to end all the same, with a fault where there was one.
-            let _ = job.run(db);
+        if !job.take() {
             continue;
         }
         order(db, "SAVEPOINT job").map_err(fault)?;
