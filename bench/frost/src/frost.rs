@@ -12,7 +12,7 @@ use crate::{BIG, Done, IN_FLIGHT};
 
 /// The child: `echo` gives its first argument back.
 pub fn child() -> Done<()> {
-    Child::new().packed_function("echo", |args| Ok(args[1..].to_vec())).run()?;
+    Child::new().packed_function("echo", |args| Ok(args.slice(1..))).run()?;
     Ok(())
 }
 

@@ -16,6 +16,7 @@ mod ticket;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use bytes::Bytes;
 use futures_util::Stream as FutureStream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -161,12 +162,12 @@ impl Child {
     }
 
     /// Adds a function that gets its list of arguments packed and gives its result packed, so that
-    /// every value can pass: see [`crate::Value`]. What is not one whole value, or not one that every
-    /// library can read, is an error.
+    /// every value can pass: see [`crate::Value`]. A part of the arguments can be the result without a
+    /// copy. What is not one whole value, or not one that every library can read, is an error.
     pub fn packed_function(
         mut self,
         name: &str,
-        run: impl Fn(&[u8]) -> Result<Vec<u8>, Failure> + Send + Sync + 'static,
+        run: impl Fn(Bytes) -> Result<Bytes, Failure> + Send + Sync + 'static,
     ) -> Child {
         self.functions.add_packed(name, run);
         self

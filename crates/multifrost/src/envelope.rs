@@ -5,12 +5,12 @@
 mod tests;
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::ext::Notes;
 use crate::msgpack::{self, Malformed, Reader, Token};
 use crate::zmtp;
+use bytes::Bytes;
 
 /// What every message of this protocol says in `app`.
 pub const APP: &str = "comlink_ipc_v4";
@@ -40,6 +40,7 @@ pub enum Kind {
     Stream,
 }
 
+/// In the order of the enum.
 const KINDS: &[(Kind, &str)] = &[
     (Kind::Call, "call"),
     (Kind::Response, "response"),
@@ -54,7 +55,7 @@ const KINDS: &[(Kind, &str)] = &[
 
 impl Kind {
     fn name(self) -> &'static str {
-        KINDS.iter().find(|(kind, _)| *kind == self).expect("every kind has a row").1
+        KINDS[self as usize].1
     }
 }
 
@@ -161,9 +162,12 @@ pub(crate) struct Draft {
 /// A value that is too long to be copied, and before which of the other bytes it belongs.
 #[derive(Debug)]
 struct Long {
-    value: Arc<Vec<u8>>,
+    value: Bytes,
     at: usize,
 }
+
+/// Room for the framing and for the head of the map, and what every message begins with.
+const BEGIN: &[u8; zmtp::HEAD_ROOM + 20] = b"\0\0\0\0\0\0\0\0\0\0\0\0\xa3app\xaecomlink_ipc_v4";
 
 /// What most messages have room in.
 const DRAFT_BYTES: usize = 384;
@@ -200,6 +204,11 @@ impl Packet {
         })
     }
 
+    /// Whether it is long and nothing of it is sent.
+    pub(crate) fn is_long_whole(&self) -> bool {
+        self.long.is_some() && self.start == 0
+    }
+
     /// How much that is.
     pub(crate) fn len(&self) -> usize {
         let long = self.long.as_ref().map_or(0, |long| long.value.len());
@@ -222,9 +231,8 @@ impl Draft {
     /// The fields that every message has, in the order that the libraries write them in.
     pub(crate) fn new(kind: Kind, id: Id<'_>) -> Draft {
         let mut bytes = Vec::with_capacity(DRAFT_BYTES);
-        // Room for the framing, and for the head of the map.
-        bytes.resize(zmtp::HEAD_ROOM + 1, 0);
-        let draft = Draft { bytes, fields: 0, long: None }.text("app", APP);
+        bytes.extend_from_slice(BEGIN);
+        let draft = Draft { bytes, fields: 1, long: None };
         let draft = match id {
             Id::Text(id) => draft.text("id", id),
             Id::Packed(id) => draft.packed("id", id),
@@ -246,19 +254,13 @@ impl Draft {
     }
 
     /// As [`Draft::packed`]; one value of a message may be long.
-    pub(crate) fn long(mut self, key: &str, value: &Arc<Vec<u8>>) -> Draft {
+    pub(crate) fn long(mut self, key: &str, value: &Bytes) -> Draft {
         if value.len() <= COPY_BYTES_MAX {
             return self.packed(key, value);
         }
         self.key(key);
         self.long = Some(Long { value: value.clone(), at: self.bytes.len() });
         self
-    }
-
-    /// As [`Draft::long`], for a value that is nobody else's.
-    pub(crate) fn owned(self, key: &str, value: Vec<u8>) -> Draft {
-        let is_short = value.len() <= COPY_BYTES_MAX;
-        if is_short { self.packed(key, &value) } else { self.long(key, &Arc::new(value)) }
     }
 
     /// What there is to say about extensions, if anything.

@@ -1,7 +1,9 @@
 //! Names of calls.
 
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Deref;
 
 /// The text of a UUID.
@@ -26,6 +28,26 @@ impl Deref for Uuid {
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self)
+    }
+}
+
+/// Calls by their names. What is looked up may be anybody's text, but what is kept is random and our
+/// own, so nobody can make it collide.
+pub(crate) type ByUuid<T> = HashMap<Uuid, T, BuildHasherDefault<Digits>>;
+
+/// Of a name that is random the last digits are as good as any hash of it.
+#[derive(Debug, Default)]
+pub(crate) struct Digits(u64);
+
+impl Hasher for Digits {
+    fn write(&mut self, bytes: &[u8]) {
+        let digits = bytes.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last));
+        // The control bytes of a table are made of the upper bits, its places of the lower.
+        self.0 = digits.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

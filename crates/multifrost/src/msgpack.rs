@@ -97,15 +97,33 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over one value and gives its bytes as they are.
+    #[inline]
     pub(crate) fn skip(&mut self) -> Result<&'a [u8], Malformed> {
         let before = self.rest;
-        let token = self.token()?;
-        self.pass(token, DEPTH_MAX)?;
+        match before {
+            // Short texts are what most fields are.
+            [marker @ 0xa0..=0xbf, ..] => drop(self.take(1 + usize::from(marker & 0x1f))?),
+            _ => self.skip_any(DEPTH_MAX)?,
+        }
         Ok(&before[..before.len() - self.rest.len()])
     }
 
+    fn skip_any(&mut self, levels: usize) -> Result<(), Malformed> {
+        let token = self.token()?;
+        self.pass(token, levels)
+    }
+
     /// Passes over a key of a map, and gives its text if it is one.
+    #[inline]
     pub(crate) fn key(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+        if let [marker @ 0xa0..=0xbf, rest @ ..] = self.rest {
+            self.rest = rest;
+            return self.take(usize::from(marker & 0x1f)).map(Some);
+        }
+        self.any_key()
+    }
+
+    fn any_key(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         match self.token()? {
             Token::Str(text) => Ok(Some(text)),
             other => self.pass(other, DEPTH_MAX).map(|()| None),
@@ -124,10 +142,7 @@ impl<'a> Reader<'a> {
 
     fn pass_inside(&mut self, values: usize, levels: usize) -> Result<(), Malformed> {
         let levels = levels.checked_sub(1).ok_or(TOO_DEEP)?;
-        (0..values).try_for_each(|_| {
-            let token = self.token()?;
-            self.pass(token, levels)
-        })
+        (0..values).try_for_each(|_| self.skip_any(levels))
     }
 
     fn check(&mut self, levels: usize) -> Result<(), Malformed> {
@@ -213,6 +228,8 @@ pub(crate) const EMPTY_ARRAY: u8 = 0x90;
 pub(crate) fn put_str(out: &mut Vec<u8>, text: &str) {
     match text.len() {
         bytes @ 0..=31 => out.push(0xa0 | bytes as u8),
+        // Ids have it.
+        bytes @ 32..=255 => out.extend_from_slice(&[0xd9, bytes as u8]),
         bytes => put_length(out, bytes, [Some(0xd9), Some(0xda), Some(0xdb)]),
     }
     out.extend_from_slice(text.as_bytes());

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{Stream as FutureStream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -232,14 +233,14 @@ impl Drop for Inner {
 }
 
 /// Arguments as a packed list.
-fn pack(args: impl Serialize) -> Result<Arc<Vec<u8>>, Error> {
+fn pack(args: impl Serialize) -> Result<Bytes, Error> {
     let packed = rmp_serde::to_vec_named(&args).map_err(|it| Error::Arguments(it.to_string()))?;
     if packed == [NIL] {
-        return Ok(Arc::new(vec![EMPTY_ARRAY]));
+        return Ok(Bytes::from_static(&[EMPTY_ARRAY]));
     }
     match msgpack::Reader::new(&packed).token() {
         Ok(msgpack::Token::Array(_)) => match msgpack::check(&packed, DEPTH_MAX) {
-            Ok(()) => Ok(Arc::new(packed)),
+            Ok(()) => Ok(packed.into()),
             Err(flaw) => Err(Error::Arguments(flaw.to_string())),
         },
         _ => Err(Error::Arguments("they are no tuple and no list".into())),

@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -63,9 +64,9 @@ impl<E: std::error::Error> From<E> for Failure {
 /// An item may have to stand in a list.
 const ITEM_DEPTH_MAX: usize = DEPTH_MAX - 1;
 
-type Answer = Result<Vec<u8>, Failure>;
+type Answer = Result<Bytes, Failure>;
 type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
-type Now = dyn Fn(&[u8]) -> Answer + Send + Sync;
+type Now = dyn Fn(Bytes) -> Answer + Send + Sync;
 type Begin<T> = dyn Fn(&[u8]) -> Result<T, Failure> + Send + Sync;
 type Each = Box<dyn Iterator<Item = Answer>>;
 type EachLater = Pin<Box<dyn Stream<Item = Answer> + Send>>;
@@ -95,17 +96,19 @@ impl Function {
     /// of this call only.
     pub(super) fn run(
         &self,
-        args: &[u8],
+        args: Bytes,
         tokio: &Tokio,
         ticket: &Ticket,
         items: &mut Items<'_>,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    ) -> Result<Option<Bytes>, Failure> {
         let run = || match self {
             Function::Now(run) => run(args).map(Some),
-            Function::Later(run) => tokio.block_on(ticket.unless_cancelled(run(args)?))?.map(Some),
-            Function::Each(run) => run(args)?.try_for_each(|item| items.add(&item?)).map(|()| None),
+            Function::Later(run) => tokio.block_on(ticket.unless_cancelled(run(&args)?))?.map(Some),
+            Function::Each(run) => {
+                run(&args)?.try_for_each(|item| items.add(&item?)).map(|()| None)
+            }
             Function::EachLater(run) => {
-                let mut stream = run(args)?;
+                let mut stream = run(&args)?;
                 while let Some(item) = tokio.block_on(ticket.unless_cancelled(stream.next()))? {
                     items.add(&item?)?;
                 }
@@ -125,7 +128,7 @@ impl Functions {
         name: &str,
         run: impl Fn(A) -> Result<R, Failure> + Send + Sync + 'static,
     ) {
-        let run = move |args: &[u8]| pack(&run(unpack(args)?)?, DEPTH_MAX);
+        let run = move |args: Bytes| pack(&run(unpack(&args)?)?, DEPTH_MAX);
         self.0.insert(name.into(), Function::Now(Arc::new(run)));
     }
 
@@ -178,9 +181,9 @@ impl Functions {
     pub(super) fn add_packed(
         &mut self,
         name: &str,
-        run: impl Fn(&[u8]) -> Answer + Send + Sync + 'static,
+        run: impl Fn(Bytes) -> Answer + Send + Sync + 'static,
     ) {
-        let run = move |args: &[u8]| checked(run(args)?, DEPTH_MAX);
+        let run = move |args: Bytes| checked(run(args)?, DEPTH_MAX);
         self.0.insert(name.into(), Function::Now(Arc::new(run)));
     }
 
@@ -207,11 +210,11 @@ fn unpack<A: DeserializeOwned>(args: &[u8]) -> Result<A, Failure> {
 }
 
 fn pack(result: &impl Serialize, levels: usize) -> Answer {
-    checked(rmp_serde::to_vec_named(result).map_err(unsent)?, levels)
+    checked(rmp_serde::to_vec_named(result).map_err(unsent)?.into(), levels)
 }
 
 /// A result as it is, if every library can read it.
-fn checked(packed: Vec<u8>, levels: usize) -> Answer {
+fn checked(packed: Bytes, levels: usize) -> Answer {
     msgpack::check(&packed, levels).map(|()| packed).map_err(unsent)
 }
 

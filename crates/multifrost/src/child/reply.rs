@@ -15,6 +15,7 @@ use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
 use crate::socket::Link;
 use crate::token::Token as Secret;
 use crate::value::Value;
+use bytes::Bytes;
 
 /// A call that can run.
 #[derive(Debug)]
@@ -22,13 +23,14 @@ pub(super) struct Job {
     pub ticket: Arc<Ticket>,
     function: Function,
     /// What was read, and where its arguments are; they may be long, and are not copied.
-    message: Vec<u8>,
+    message: Bytes,
     args: Option<Range<usize>>,
 }
 
 impl Job {
-    fn args(&self) -> &[u8] {
-        self.args.clone().map_or(&[EMPTY_ARRAY], |range| &self.message[range])
+    fn args(&self) -> Bytes {
+        let empty = Bytes::from_static(&[EMPTY_ARRAY]);
+        self.args.clone().map_or(empty, |range| self.message.slice(range))
     }
 }
 
@@ -54,7 +56,7 @@ impl Running {
     pub(super) fn judge(&self, message: Vec<u8>, link: &Arc<Link>) -> Step {
         let mut step = self.scan(&message, link);
         if let Step::Run(job) = &mut step {
-            job.message = message;
+            job.message = message.into();
         }
         step
     }
@@ -131,7 +133,7 @@ impl Running {
         }
         let args = call.args.map(|args| range(args, message));
         let ticket = Arc::new(Ticket::new(link, id, notes));
-        Ok(Job { ticket, function, message: Vec::new(), args })
+        Ok(Job { ticket, function, message: Bytes::new(), args })
     }
 
     /// Runs a job and says what to answer; the items of a stream go before it.
@@ -144,7 +146,7 @@ impl Running {
         let draft = match job.function.run(job.args(), &self.tokio, ticket, &mut items) {
             Ok(Some(result)) => {
                 let draft = Draft::new(Kind::Response, Id::Packed(&ticket.id));
-                draft.notes(&offer(ticket)).owned("result", result)
+                draft.notes(&offer(ticket)).long("result", &result)
             }
             Ok(None) => items.end(),
             Err(failure) => failed(ticket, &failure),

@@ -4,8 +4,9 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A call that takes longer lets another thread read. What is not a call waits so long at most.
-const MOMENT: Duration = Duration::from_millis(4);
+/// A call that takes longer lets another thread read. What is not a call waits so long at most. Each
+/// look takes a core from those who spin, for longer than a call takes.
+const MOMENT: Duration = Duration::from_millis(20);
 /// After so many moments without a call the thread sleeps until the next.
 const IDLE_MOMENTS_MAX: u32 = 5;
 

@@ -21,7 +21,7 @@ fn child() -> Child {
         .function("fail", |()| -> Result<(), Failure> { Err(Failure::new("ValueError", "no")) })
         .function("panic", |()| -> Result<(), Failure> { panic!("out of luck") })
         .async_function("later", |(x,): (String,)| async move { Ok(format!("{x}!")) })
-        .packed_function("echo", |args| Ok(args.to_vec()))
+        .packed_function("echo", Ok)
         .function("_secret", |()| Ok(1))
 }
 

@@ -145,3 +145,12 @@ fn map16_as_javascript_writes_it_is_read() {
     bytes.splice(..1, [0xde, 0, pairs]);
     assert_eq!(Envelope::scan(&bytes).unwrap().kind, Some(Kind::Call));
 }
+
+#[test]
+fn what_every_message_begins_with_is_its_application() {
+    let mut begin = vec![0; zmtp::HEAD_ROOM + 1];
+    msgpack::put_str(&mut begin, "app");
+    msgpack::put_str(&mut begin, APP);
+    assert_eq!(begin, BEGIN);
+    assert!(KINDS.iter().enumerate().all(|(row, (kind, _))| *kind as usize == row));
+}

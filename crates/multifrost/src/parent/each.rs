@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 use std::iter::Fuse;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tokio::time::timeout;
 
@@ -19,7 +19,7 @@ use crate::limits::EACH_CALLS_MAX;
 use crate::wait;
 
 /// Arguments of one call, packed.
-type Args = Arc<Vec<u8>>;
+type Args = Bytes;
 
 /// The answers, as they are asked for; calls are sent ahead of that.
 pub(super) struct Each<'a, I> {

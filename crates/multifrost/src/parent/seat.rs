@@ -11,8 +11,9 @@ use std::time::Duration;
 use crate::socket::Inbox;
 
 /// How long the connection's own thread waits for the next caller that reads by itself; then it
-/// reads. This is also how late a message may be heard that nobody waits for.
-pub(super) const IDLE_MAX: Duration = Duration::from_millis(10);
+/// reads. This is also how late a message may be heard that nobody waits for. To look more often
+/// takes a core from those who spin.
+pub(super) const IDLE_MAX: Duration = Duration::from_millis(50);
 
 /// No task's number.
 const NOBODY: u64 = 0;

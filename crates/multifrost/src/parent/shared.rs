@@ -1,11 +1,11 @@
 //! What a handle and its threads share: the connection, and the calls that wait for an answer.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::heartbeat::Beat;
@@ -17,7 +17,7 @@ use super::stream::Streams;
 use crate::envelope::{Draft, Envelope, Id, Kind};
 use crate::error::Error;
 use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
-use crate::id::{self, Uuid};
+use crate::id::{self, ByUuid, Uuid};
 use crate::msgpack;
 use crate::socket::{Inbox, Link, Patience, SPIN_MAX, SendError};
 use crate::token::Token;
@@ -62,7 +62,7 @@ pub(super) struct Shared {
     pub places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     is_stopping: watch::Sender<bool>,
-    pending: Mutex<HashMap<Uuid, Slot>>,
+    pending: Mutex<ByUuid<Slot>>,
     /// Whether the last wait has brought several answers.
     is_crowded: AtomicBool,
 }
@@ -89,7 +89,7 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &Arc<Vec<u8>>,
+        args: &Bytes,
     ) -> Result<Reply, Error> {
         loop {
             let mut sent = self.submit(options, function, args, Who::Task).await?;
@@ -105,7 +105,7 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &Arc<Vec<u8>>,
+        args: &Bytes,
         max: Duration,
     ) -> Option<Result<Reply, Error>> {
         // What is beyond all clocks is without a limit.
@@ -130,7 +130,7 @@ impl Shared {
         &self,
         options: &CallOptions,
         function: &str,
-        args: &Arc<Vec<u8>>,
+        args: &Bytes,
         who: Who,
     ) -> Result<Sent<'_>, Error> {
         loop {
@@ -186,7 +186,7 @@ impl Shared {
         id: &str,
         options: &CallOptions,
         function: &str,
-        args: &Arc<Vec<u8>>,
+        args: &Bytes,
         is_stream: bool,
     ) -> Result<Draft, Error> {
         let namespace = options.namespace.as_deref().unwrap_or(&self.options.namespace);
@@ -335,18 +335,22 @@ impl Shared {
         if next.is_none() {
             return Ok(Heard::Nothing);
         }
-        let mut answers = Vec::new();
+        // Mostly it is one, which needs no list.
+        let (mut first, mut more) = (None, Vec::new());
         let end = loop {
             let Some(message) = next else { break None };
-            answers.extend(self.take(message));
+            match self.take(message) {
+                answer if first.is_none() => first = answer,
+                answer => more.extend(answer),
+            }
             next = match inbox.next_read(&up.link) {
                 Ok(next) => next,
                 Err(reason) => break Some(reason),
             };
         };
-        self.is_crowded.store(answers.len() > 1, Ordering::Relaxed);
-        let heard = if answers.is_empty() { Heard::Others } else { Heard::Answers };
-        answers.into_iter().for_each(Answer::deliver);
+        self.is_crowded.store(!more.is_empty(), Ordering::Relaxed);
+        let heard = if first.is_none() { Heard::Others } else { Heard::Answers };
+        first.into_iter().chain(more).for_each(Answer::deliver);
         end.map_or(Ok(heard), Err)
     }
 
@@ -475,7 +479,7 @@ impl Shared {
         self.lock().remove(id).is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Slot>> {
+    fn lock(&self) -> MutexGuard<'_, ByUuid<Slot>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::Stream;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -135,7 +136,7 @@ impl Shared {
         self: &Arc<Shared>,
         options: &CallOptions,
         function: &str,
-        args: &Arc<Vec<u8>>,
+        args: &Bytes,
     ) -> Result<Source, Error> {
         loop {
             self.settle(options).await?;
@@ -169,7 +170,7 @@ impl Shared {
         if self.peer.known().is_some() {
             return Ok(());
         }
-        match self.request(options, "list_functions", &Arc::new(vec![EMPTY_ARRAY])).await {
+        match self.request(options, "list_functions", &Bytes::from_static(&[EMPTY_ARRAY])).await {
             Ok(_) | Err(Error::Remote(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -331,7 +332,7 @@ pub(super) async fn items<T>(
     parent: &Parent,
     options: &CallOptions,
     function: &str,
-    args: &Arc<Vec<u8>>,
+    args: &Bytes,
 ) -> Result<Items<T>, Error> {
     let shared = &parent.inner.shared;
     let max = options.timeout.unwrap_or(shared.options.call_max);

@@ -8,6 +8,7 @@ use crate::parent::shared::Answer;
 use crate::socket::{Inbox, LOOPBACK, Link, Server, Terms};
 use crate::wait::block_on;
 use crate::zmtp::Role;
+use bytes::Bytes;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -22,8 +23,8 @@ pub(crate) struct Far {
 const ROUTER: Terms = Terms { role: Role::Router, message_bytes_max: 1 << 20 };
 const DEALER: Terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
 
-fn one_two() -> Arc<Vec<u8>> {
-    Arc::new(b"\x92\x01\x02".to_vec())
+fn one_two() -> Bytes {
+    Bytes::from_static(b"\x92\x01\x02")
 }
 
 pub(crate) fn far(options: Options) -> Far {

@@ -23,6 +23,10 @@ use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
 /// write still sends some dozens of short messages.
 const HELD_BYTES_MAX: usize = 8 << 10;
 
+/// How much of a long value is sent first, on its own: the other side is reading by the time the rest
+/// comes.
+const FIRST_BYTES: usize = 8 << 10;
+
 /// A connection that can be sent to from any thread or task.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -173,8 +177,11 @@ impl Link {
             let flags = flags | SendFlags::NOSIGNAL;
             let sent = match packet.rest() {
                 [short, [], []] => send(&self.stream, short, flags),
-                parts => {
-                    let parts = parts.map(IoSlice::new);
+                [head, value, end] => {
+                    let is_first = packet.is_long_whole();
+                    let part = if is_first { &value[..FIRST_BYTES] } else { value };
+                    let end = if is_first { &[] } else { end };
+                    let parts = [head, part, end].map(IoSlice::new);
                     sendmsg(&self.stream, &parts, &mut SendAncillaryBuffer::default(), flags)
                 }
             };

@@ -103,7 +103,7 @@ fn a_reader_sends_what_is_held_back_before_it_waits() {
 #[test]
 fn a_long_value_is_sent_as_it_is() {
     let (_server, (parent, _answers), (child, mut calls)) = pair();
-    let value = Arc::new(vec![7; 500_000]);
+    let value = bytes::Bytes::from(vec![7; 500_000]);
     let draft = || Draft::new(Kind::Call, Id::Text("1"));
     let long = draft().long("args", &value).text("namespace", "n");
     let copied = draft().packed("args", &value).text("namespace", "n");

@@ -106,7 +106,7 @@ fn functions(child: Child) -> Child {
     let (out, err) = (child.stdout(), child.stderr());
     child
         .function("add", |(a, b): (i64, i64)| Ok(a + b))
-        .packed_function("echo", |args| Ok(args[1..].to_vec()))
+        .packed_function("echo", |args| Ok(args.slice(1..)))
         .function("fail", |(text,): (String,)| -> Result<(), Failure> {
             Err(Failure::new("ValueError", text))
         })

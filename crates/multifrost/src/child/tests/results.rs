@@ -35,9 +35,9 @@ fn results() -> Child {
         .stream_function("each_nested", |(levels,): (usize,)| Ok([Ok(nested(levels))]))
         .stream_function("each_unpackable", |()| Ok([Ok(Unpackable)]))
         .packed_function("raw", |args| {
-            let Ok(Value::Array(args)) = Value::read(args) else { panic!() };
+            let Ok(Value::Array(args)) = Value::read(&args) else { panic!() };
             let [Value::Bin(packed)] = &args[..] else { panic!() };
-            Ok(packed.to_vec())
+            Ok(packed.to_vec().into())
         })
 }
 

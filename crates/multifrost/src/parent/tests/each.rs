@@ -3,7 +3,7 @@
 use super::*;
 use crate::limits::EACH_CALLS_MAX;
 
-type Args = Result<Arc<Vec<u8>>, Error>;
+type Args = Result<Bytes, Error>;
 
 fn number(number: u64) -> Args {
     pack((number,))

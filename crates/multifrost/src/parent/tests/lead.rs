@@ -144,7 +144,7 @@ fn what_has_come_of_a_message_is_kept_when_the_leader_changes() {
 }
 
 /// A call in a task, which has been sent.
-fn task<'a>(shared: &'a Shared, options: &'a CallOptions, args: &'a Arc<Vec<u8>>) -> Task<'a> {
+fn task<'a>(shared: &'a Shared, options: &'a CallOptions, args: &'a Bytes) -> Task<'a> {
     let mut call: Task<'a> = Box::pin(shared.request(options, "add", args));
     assert!(poll(&mut call).is_pending());
     call
