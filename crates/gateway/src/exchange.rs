@@ -47,7 +47,8 @@ pub(crate) fn outgoing(
     body: Option<Bytes>,
 ) -> Result<Outgoing> {
     let url = url(endpoint, path)?;
-    let mut all = HeaderMap::new();
+    // With those that every request gets: who asks, whom, and how long it is.
+    let mut all = HeaderMap::with_capacity(endpoint.headers.len() + headers.len() + 6);
     all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     for (name, value) in endpoint.headers.iter().chain(headers) {
         let value = HeaderValue::from_str(value).map_err(Fault::internal)?;

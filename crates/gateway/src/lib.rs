@@ -33,7 +33,7 @@ use bytes::Bytes;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
-use lane::{Lanes, server};
+use lane::Lanes;
 use route::Board;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +128,7 @@ impl Gateway {
 
     /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.
     pub fn model(&self, endpoint: &Arc<Endpoint>, model: &str) -> Arc<dyn Model> {
-        let lane = self.lanes.to(&self.lane_name(endpoint), endpoint.parallel);
+        let lane = self.lanes.to(self.lane_name(endpoint), endpoint.parallel);
         Arc::new(HttpModel::new(self, endpoint, model, lane, self.limits))
     }
 
@@ -143,18 +143,26 @@ impl Gateway {
     fn lane(&self, endpoint: &Endpoint) -> Arc<Semaphore> {
         let width = lane::width(endpoint);
         let lanes = if width == endpoint.parallel { &self.lanes } else { &self.wide };
-        lanes.to(&self.lane_name(endpoint), width)
+        lanes.to(self.lane_name(endpoint), width)
     }
 
-    fn lane_name(&self, endpoint: &Endpoint) -> String {
+    fn lane_name<'a>(&self, endpoint: &'a Endpoint) -> &'a str {
         let is_shared = self.is_sequential && endpoint.parallel == 1;
-        if is_shared { lane::EVERY_SERVER.into() } else { server(&endpoint.base_url) }
+        if is_shared { lane::EVERY_SERVER } else { &endpoint.base_url }
     }
 
     /// The chat models the endpoint has, with names to show; at most `wait` long.
     pub async fn list(&self, endpoint: &Endpoint, wait: Duration) -> Result<Vec<Listed>> {
         catalog::list(&self.http, endpoint, wait).await
     }
+}
+
+/// A body with room for the prompt from the start: it may be long, and growing copies it each time.
+fn packed(body: &serde_json::Value, ask: &Ask) -> Result<Vec<u8>> {
+    let text: usize = ask.messages.iter().map(|message| message.text.len()).sum();
+    let mut packed = Vec::with_capacity(text + text / 8 + 512);
+    serde_json::to_writer(&mut packed, body).map_err(Fault::internal)?;
+    Ok(packed)
 }
 
 /// No key in what a call reports.
@@ -226,7 +234,7 @@ impl HttpModel {
     fn attempt(&self, ask: &Ask) -> Result<Attempt> {
         let dialect = self.endpoint.provider.dialect;
         let request = (dialect.write)(&self.name, ask)?;
-        let body = Bytes::from(serde_json::to_vec(&request.body).map_err(Fault::internal)?);
+        let body = Bytes::from(packed(&request.body, ask)?);
         let request =
             access::Wanted { path: request.path, headers: request.headers, body: Some(body) };
         let (request, streamed) = (Arc::new(request), ask.stream);

@@ -19,7 +19,8 @@ enum Step {
 }
 use Step::{Break, Hang, Refuse, Say, Wait};
 
-/// A dialect of one word per chunk: `.` ends, `!` is an error event, `~` a ping, `#` a count.
+/// A dialect of words, mostly one per chunk: `.` ends, `!` is an error event, `~` a ping, `#` a
+/// count.
 struct Words;
 
 impl Reader for Words {
@@ -29,7 +30,7 @@ impl Reader for Words {
             "!" => vec![Err(Fault::new(Kind::Overloaded, "overloaded in mid-stream"))],
             "~" => vec![],
             "#" => vec![Ok(Delta::Usage(Usage::default()))],
-            word => vec![Ok(Delta::Text(word.into()))],
+            words => words.split_inclusive(' ').map(|word| Ok(Delta::Text(word.into()))).collect(),
         }
     }
 
@@ -128,6 +129,20 @@ async fn an_answer() {
         23 yes
         32 indeed
         32 Stop(End)
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_of_one_read_are_one_piece() {
+    check(
+        &[&[Say("one two "), Say("three four"), Say(".")]],
+        expect![[r#"
+        0 Started
+        0 one two 
+        0 three four
+        0 Stop(End)
     "#]],
     )
     .await;

@@ -3,7 +3,6 @@
 use super::Driven;
 use crate::http::{POOL_IDLE_MAX, POOL_IDLE_TIME};
 use hyper::http::uri::Authority;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::time::{Instant, sleep};
 
@@ -13,29 +12,41 @@ pub(super) struct Idle(Mutex<Resting>);
 
 #[derive(Default)]
 struct Resting {
-    /// The one that rests longest first.
-    lines: HashMap<Authority, Vec<(Driven, Instant)>>,
+    /// Of each server; there are few.
+    lines: Vec<Line>,
     /// Whether somebody closes those that rest too long.
     is_watched: bool,
+}
+
+struct Line {
+    to: Authority,
+    /// The one that rests longest first.
+    kept: Vec<(Driven, Instant)>,
+}
+
+impl Resting {
+    fn line(&mut self, to: &Authority) -> Option<&mut Line> {
+        self.lines.iter_mut().find(|line| line.to.as_str() == to.as_str())
+    }
 }
 
 impl Idle {
     /// The connection to `at` that was used last.
     pub(super) fn take(&self, at: &Authority) -> Option<Driven> {
         let mut resting = self.lock();
-        let (driven, until) = resting.lines.get_mut(at)?.pop()?;
+        let (driven, until) = resting.line(at)?.kept.pop()?;
         (until > Instant::now()).then_some(driven)
     }
 
     /// Keeps a connection; one too many is closed. Called within a runtime.
     pub(super) fn put(self: &Arc<Self>, at: &Authority, driven: Driven) {
         let mut resting = self.lock();
-        if !resting.lines.contains_key(at) {
-            resting.lines.insert(at.clone(), Vec::new());
+        let rested = (driven, Instant::now() + POOL_IDLE_TIME);
+        match resting.line(at) {
+            Some(line) if line.kept.len() >= POOL_IDLE_MAX => return,
+            Some(line) => line.kept.push(rested),
+            None => resting.lines.push(Line { to: at.clone(), kept: vec![rested] }),
         }
-        let lines = resting.lines.get_mut(at).filter(|lines| lines.len() < POOL_IDLE_MAX);
-        let Some(lines) = lines else { return };
-        lines.push((driven, Instant::now() + POOL_IDLE_TIME));
         if !std::mem::replace(&mut resting.is_watched, true) {
             tokio::spawn(watch(Arc::downgrade(self)));
         }
@@ -44,9 +55,9 @@ impl Idle {
     /// Closes those that rested too long; says whether any are left.
     fn sweep(&self) -> bool {
         let (mut resting, now) = (self.lock(), Instant::now());
-        resting.lines.retain(|_, lines| {
-            lines.retain(|(_, until)| *until > now);
-            !lines.is_empty()
+        resting.lines.retain_mut(|line| {
+            line.kept.retain(|(_, until)| *until > now);
+            !line.kept.is_empty()
         });
         resting.is_watched = !resting.lines.is_empty();
         resting.is_watched

@@ -47,6 +47,7 @@ pub(super) fn refusal(shape: Shape, fault: &Fault) -> Reply {
 pub(super) fn foreign(status: u16, headers: &HeaderMap, body: Body) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    reply.headers_mut().reserve(headers.len());
     let for_client = headers.iter().filter(|(name, _)| for_client(name));
     reply.headers_mut().extend(for_client.map(|(name, value)| (name.clone(), value.clone())));
     reply

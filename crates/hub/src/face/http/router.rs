@@ -13,16 +13,19 @@ use althing_stdx::{Fault, Kind};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::routing::{MethodRouter, get, post};
-use hyper::HeaderMap;
+use axum::routing::{get, post};
 use hyper::body::Incoming;
-use hyper::header::USER_AGENT;
+use hyper::header::{ALLOW, HeaderValue, USER_AGENT};
+use hyper::{HeaderMap, Method};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tower_service::Service as _;
 
 const HEALTH: &str = "/healthz";
+/// What clients speak, each at its own path below this.
+const VERSION: &str = "/v1";
+const SPOKEN: [&Dialect; 3] = [&openai::DIALECT, &responses::DIALECT, &anthropic::DIALECT];
 
 /// The face: what its handlers know, and the paths to them.
 pub(super) struct App {
@@ -30,6 +33,8 @@ pub(super) struct App {
     token: Token,
     session: Session,
     port: u16,
+    desk: Desk,
+    /// Everything but talk, which is nearly all there is and needs no search for its path.
     router: Router,
 }
 
@@ -51,7 +56,7 @@ impl App {
         let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
         let port = address.port();
         let session = Session::new(&token, port);
-        App { service, token, session, port, router: router(desk) }
+        App { service, token, session, port, router: router(desk.clone()), desk }
     }
 
     /// Answers one request of the client on `line`.
@@ -70,9 +75,15 @@ impl App {
             HEALTH => Ok(()),
             _ => admit_token(headers, &self.token),
         });
-        match admitted {
-            Ok(()) => self.router.clone().call(request.map(Body::new)).await,
-            Err(denied) => Ok(refusal(shape(path, headers), &denied.fault(self.port))),
+        if let Err(denied) = admitted {
+            return Ok(refusal(shape(path, headers), &denied.fault(self.port)));
+        }
+        match dialect(path) {
+            Some(dialect) if request.method() == Method::POST => {
+                Ok(talk::talk(&self.desk, dialect, request).await)
+            }
+            Some(_) => Ok(only_post(request.map(Body::new)).await),
+            None => self.router.clone().call(request.map(Body::new)).await,
         }
     }
 
@@ -90,11 +101,14 @@ impl App {
     }
 }
 
+/// What is spoken at `path`.
+fn dialect(path: &str) -> Option<&'static Dialect> {
+    let below = path.strip_prefix(VERSION)?;
+    SPOKEN.into_iter().find(|dialect| dialect.path == below)
+}
+
 fn router(desk: Desk) -> Router {
     web::routes(Router::new())
-        .route("/v1/chat/completions", speaks(&openai::DIALECT))
-        .route("/v1/responses", speaks(&responses::DIALECT))
-        .route("/v1/messages", speaks(&anthropic::DIALECT))
         .route("/v1/messages/count_tokens", post(talk::count_tokens))
         .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/models", get(models::list))
@@ -105,12 +119,6 @@ fn router(desk: Desk) -> Router {
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .with_state(desk)
-}
-
-fn speaks(dialect: &'static Dialect) -> MethodRouter<Desk> {
-    post(move |State(desk): State<Desk>, request: Request| async move {
-        talk::talk(desk, dialect, request).await
-    })
 }
 
 async fn metrics(State(desk): State<Desk>) -> Reply {
@@ -130,6 +138,12 @@ async fn unknown_method(request: Request) -> Reply {
     let (method, path) = (request.method(), request.uri().path());
     let fault = Fault::invalid(format!("{path} does not take {method}")).status(405);
     refusal(shape(path, request.headers()), &fault)
+}
+
+async fn only_post(request: Request) -> Reply {
+    let mut reply = unknown_method(request).await;
+    reply.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    reply
 }
 
 /// Whose words a client expects that has not said anything else yet.

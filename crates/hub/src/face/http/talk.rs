@@ -16,6 +16,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use serde_json::Value;
 use std::convert::Infallible;
@@ -35,14 +36,22 @@ pub(super) enum Piece {
 pub(super) type Pieces = BoxStream<'static, Result<Piece>>;
 
 /// Answers a request in `dialect`.
-pub(super) async fn talk(desk: Desk, dialect: &'static Dialect, request: Request) -> Reply {
+pub(super) async fn talk(
+    desk: &Desk,
+    dialect: &'static Dialect,
+    request: hyper::Request<Incoming>,
+) -> Reply {
     match answer(desk, dialect, request).await {
         Ok(reply) => reply,
         Err(fault) => refusal(dialect.shape, &fault),
     }
 }
 
-async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Result<Reply> {
+async fn answer(
+    desk: &Desk,
+    dialect: &'static Dialect,
+    request: hyper::Request<Incoming>,
+) -> Result<Reply> {
     let (parts, body) = request.into_parts();
     let body = body::read(body, &desk.limits).await?;
     let head = through::Head::scan(&body)?;
@@ -53,7 +62,7 @@ async fn answer(desk: Desk, dialect: &'static Dialect, request: Request) -> Resu
         return reply(pieces, writer, head.stream).await;
     }
     let affinity = affinity(&parts.headers, &head);
-    let targets = targets(&desk, &head.model).await?;
+    let targets = targets(desk, &head.model).await?;
     if passes(dialect, &targets) && !split_tools(&head.model).1 {
         return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
     }
