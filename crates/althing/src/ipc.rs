@@ -56,27 +56,30 @@ fn say_ready() -> Result<()> {
 fn serve() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Fault::internal(format!("no runtime: {e}")))?;
-    let done = runtime.block_on(async {
-        // From `ready` on it ends well, however it is asked to.
-        let mut stops = Stops::new()?;
-        say_ready()?;
-        let world = World::real();
-        let config = Arc::new(Config::load(&world));
-        config.warnings.iter().for_each(tell);
-        let store = open(&config)?;
-        let secrets = Secrets::open(&config.data_dir, &world);
-        let library = Library::new(world.clone(), config, store, secrets);
-        let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
-        let (reader, writer) = (stdio::input(), stdio::output());
-        quorum::serve(runs, world.home, reader, writer, stops.next()).await;
-        // Who has not ended by then is killed.
-        let settled = tokio::time::timeout(PARTING_MAX, agents::settle());
-        let _ = tokio::join!(library.workers().close_within(PARTING_MAX), settled);
-        Ok(())
-    });
+    // A task, since to wake what `block_on` itself drives takes two system calls each time.
+    let done = runtime.block_on(async { tokio::spawn(attend()).await.map_err(Fault::internal)? });
     // A read of standard input cannot be cancelled and must not keep us alive.
     runtime.shutdown_background();
     done
+}
+
+async fn attend() -> Result<()> {
+    // From `ready` on it ends well, however it is asked to.
+    let mut stops = Stops::new()?;
+    say_ready()?;
+    let world = World::real();
+    let config = Arc::new(Config::load(&world));
+    config.warnings.iter().for_each(tell);
+    let store = open(&config)?;
+    let secrets = Secrets::open(&config.data_dir, &world);
+    let library = Library::new(world.clone(), config, store, secrets);
+    let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
+    let (reader, writer) = (stdio::input(), stdio::output());
+    quorum::serve(runs, world.home, reader, writer, stops.next()).await;
+    // Who has not ended by then is killed.
+    let settled = tokio::time::timeout(PARTING_MAX, agents::settle());
+    let _ = tokio::join!(library.workers().close_within(PARTING_MAX), settled);
+    Ok(())
 }
 
 /// The person's store. Where it cannot be opened, one that ends with us: a frontend whose backend

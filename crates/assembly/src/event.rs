@@ -19,6 +19,14 @@ pub struct Event {
     pub what: What,
 }
 
+impl Event {
+    /// Adds it to `out` as JSON. Here and not where it is kept, because this crate is built for
+    /// speed and the next call waits for it.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(out, self)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum What {

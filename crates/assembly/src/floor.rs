@@ -302,12 +302,13 @@ impl Floor {
         let (tools, stream) = (self.opening.tools.clone(), self.opening.stream);
         let made = self.past.calls(place).to_vec();
         let ask = Ask { tools, stream, made, ..cue.prompt.ask() };
-        let mut reserved = self.reserve(seat, ask.chars())?;
+        let asked = ask.chars();
+        let mut reserved = self.reserve(seat, asked)?;
         let by = self.number(seat, place, cue, parallel);
         self.append(What::TurnStarted(by.clone())).await?;
-        let heard = listen::listen(self, seat, &by, ask.clone(), &mut reserved).await;
+        let heard = listen::listen(self, seat, &by, ask, asked, &mut reserved).await;
         self.state().reserved -= reserved;
-        let outcome = self.outcome(seat, &ask, cue, heard?);
+        let outcome = self.outcome(seat, asked, cue, heard?);
         self.state().settle(seat.index, &outcome);
         let (turn, rank) = (by.turn, self.past.rank(by.turn) + self.state().next_end());
         self.append(What::TurnEnded { by, outcome: outcome.clone() }).await?;
@@ -329,21 +330,22 @@ impl Floor {
         }
     }
 
-    fn outcome(&self, seat: &Seat, ask: &Ask, cue: &Cue, heard: listen::Heard) -> Outcome {
+    /// `asked`: characters of the prompt.
+    fn outcome(&self, seat: &Seat, asked: usize, cue: &Cue, heard: listen::Heard) -> Outcome {
         let fault = match heard.said {
-            Ok(said) => return Outcome::Said(Box::new(self.account(seat, ask, said, cue))),
+            Ok(said) => return Outcome::Said(Box::new(self.account(seat, asked, said, cue))),
             Err(fault) => fault,
         };
         // A call that was refused costs nothing; one that broke off has been paid for so far.
         let price = seat.price.as_ref().filter(|_| heard.chars > 0);
-        let cost_usd = price.map(|price| price(&Usage::guess(ask.chars(), Some(heard.chars))));
+        let cost_usd = price.map(|price| price(&Usage::guess(asked, Some(heard.chars))));
         Outcome::Failed(Failure { cost_usd, ..Failure::from(&fault) })
     }
 
     /// Adds parts and cost to what was heard.
-    fn account(&self, seat: &Seat, ask: &Ask, mut said: Said, cue: &Cue) -> Said {
+    fn account(&self, seat: &Seat, asked: usize, mut said: Said, cue: &Cue) -> Said {
         said.parts = (cue.parse)(&said.text);
-        let guess = || Usage::guess(ask.chars(), Some(said.text.chars().count()));
+        let guess = || Usage::guess(asked, Some(said.text.chars().count()));
         let usage = said.usage.unwrap_or_else(guess);
         said.cost_usd = seat.price.as_ref().map(|price| price(&usage));
         said

@@ -9,6 +9,8 @@ const MARK_CHARS: usize = 12;
 /// Quotations of one prompt; the oldest of a longer transcript are left out, and the prompt says so.
 pub const QUOTES_MAX: usize = 50;
 
+/// Between two pieces.
+const GAP: &str = "\n\n";
 /// What stands before the labels of an answer.
 const FORM: &str = "Write your answer in exactly this form, each label in English capitals at the \
                     start of a line, followed by a colon:";
@@ -122,30 +124,51 @@ impl Prompt {
     }
 
     fn user_text(&self, mark: &str) -> String {
-        let mut pieces: Vec<String> = self.body.iter().map(|piece| piece.render(mark)).collect();
-        if !self.form.is_empty() {
-            let lines = self.form.iter().map(|(label, what)| format!("{label}: {what}"));
-            let form = lines.collect::<Vec<_>>().join("\n");
-            pieces.push(format!("{FORM}\n{form}"));
+        let mut out = String::with_capacity(self.body.iter().map(Piece::bytes).sum());
+        for (at, piece) in self.body.iter().enumerate() {
+            out.push_str(if at == 0 { "" } else { GAP });
+            piece.render(mark, &mut out);
         }
-        pieces.join("\n\n")
+        if !self.form.is_empty() {
+            let gap = if self.body.is_empty() { "" } else { GAP };
+            add(&mut out, &[gap, FORM]);
+        }
+        for (label, what) in &self.form {
+            add(&mut out, &["\n", label, ": ", what]);
+        }
+        out
     }
 }
 
 impl Piece {
-    fn render(&self, mark: &str) -> String {
+    fn render(&self, mark: &str, out: &mut String) {
         match self {
-            Piece::Text(text) => text.clone(),
+            Piece::Text(text) => out.push_str(text),
             Piece::Question(text) => {
-                format!("[question {mark}]\n{}\n[end {mark}]", text.trim_end())
+                add(out, &["[question ", mark, "]\n", text.trim_end(), "\n[end ", mark, "]"]);
             }
             Piece::Quote { name, text } => {
                 // A name is one line whatever a configuration calls a model.
                 let name = name.replace(['\n', '\r', '[', ']'], " ");
-                format!("[quote {mark} from {name}]\n{}\n[end {mark}]", text.trim_end())
+                add(out, &["[quote ", mark, " from ", &name, "]\n"]);
+                add(out, &[text.trim_end(), "\n[end ", mark, "]"]);
             }
         }
     }
+
+    /// About as much as it takes when it is rendered.
+    fn bytes(&self) -> usize {
+        const MARKS: usize = 64;
+        MARKS
+            + match self {
+                Piece::Text(text) | Piece::Question(text) => text.len(),
+                Piece::Quote { name, text } => name.len() + text.len(),
+            }
+    }
+}
+
+fn add(out: &mut String, parts: &[&str]) {
+    parts.iter().for_each(|part| out.push_str(part));
 }
 
 fn fresh_mark() -> String {

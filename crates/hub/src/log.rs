@@ -8,7 +8,9 @@ use crate::store::{Basket, Lease, Loss, Receipt, Store};
 use althing_assembly::{Event, Log, What};
 use althing_stdx::{Fault, Result};
 use futures_util::future::BoxFuture;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
@@ -138,7 +140,7 @@ impl RunLog {
             Haste::Waited => self.queue().await?.wait().await,
             Haste::Joined => {
                 let receipt = self.queue().await?;
-                tokio::task::yield_now().await;
+                let_others_begin().await;
                 receipt.wait().await
             }
         }
@@ -195,6 +197,20 @@ impl Log for RunLog {
     fn append(&self, what: What) -> BoxFuture<'_, Result<()>> {
         Box::pin(self.write(what))
     }
+}
+
+/// Comes back to the same task, once the others in it have been polled. Unlike tokio's own way of
+/// yielding it does not wait for the system too: calls to models come first.
+async fn let_others_begin() {
+    let mut has_waited = false;
+    let once = |cx: &mut Context<'_>| match std::mem::replace(&mut has_waited, true) {
+        true => Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    };
+    poll_fn(once).await;
 }
 
 /// How soon an event is saved. Events are saved in their order, so one that is waited for brings

@@ -24,20 +24,22 @@ pub(super) struct Heard {
     pub chars: usize,
 }
 
-/// What a seat says to `ask`. An error is ours and ends the run. A model for which functions are
-/// called is asked again with each result: the money for that is added to `reserved`.
+/// What a seat says to `ask`, which has `chars` characters. An error is ours and ends the run. A
+/// model for which functions are called is asked again with each result: the money for that is
+/// added to `reserved`.
 pub(super) async fn listen(
     floor: &Floor,
     seat: &Seat,
     turn: &Turn,
     ask: Ask,
+    chars: usize,
     reserved: &mut f64,
 ) -> Result<Heard> {
     let began = Instant::now();
     let has_tools = !ask.tools.is_empty();
     let mut batch = Batch::new(turn.turn, began);
     let mut answer = Answer::default();
-    let mut purse = Purse { floor, seat, reserved, chars: ask.chars(), is_calling: false };
+    let mut purse = Purse { floor, seat, reserved, chars, is_calling: false };
     let heard = hear(&mut purse, &mut batch, ask, &mut answer).await;
     batch.flush(floor).await?;
     if !has_tools {

@@ -154,6 +154,18 @@ async fn a_hung_turn_is_lost_and_waiting_in_line_does_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_never_stood_in_line_started_with_the_turn() {
+    check_turn(
+        vec![Step::Start, Step::Say("yes")],
+        expect![[r#"
+            0 ms: "yes"
+            0 ms: End with 3 bytes in 0 ms
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn first_words_at_once_then_in_batches() {
     let words = ["one ", "two ", "three ", "four ", "five "];
     let steps = words.into_iter().flat_map(|word| [Step::Say(word), Step::WaitMs(20)]);

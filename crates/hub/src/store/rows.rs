@@ -3,11 +3,14 @@
 use super::file::Trouble;
 use althing_assembly::event::{Ending, Event, Opening, Outcome, Parts, Said, What};
 use althing_stdx::{Fault, Kind, text};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde::Serialize;
 
 /// Runs named in the complaint about a start that fits several.
 const MATCHES_SHOWN: usize = 8;
+/// What most events have room in; the room is used for all of a batch.
+const JSON_BYTES: usize = 4096;
 /// Characters of a question in that complaint.
 const QUESTION_CHARS: usize = 48;
 
@@ -70,11 +73,14 @@ fn extend(db: &Connection, events: &[Event]) -> Result<(), Trouble> {
         .optional()?;
     let (run, mut due): (i64, i64) = found.ok_or_else(|| unopened(first))?;
     let mut add = db.prepare_cached("INSERT INTO events (number, json) VALUES (?1, ?2)")?;
+    let mut json = Vec::with_capacity(JSON_BYTES);
     for event in events {
         if event.seq as i64 != due {
             return Err(misplaced(event, due));
         }
-        add.execute(params![run << 32 | due, to_json(event)?])?;
+        json.clear();
+        event.write_json(&mut json).map_err(Fault::internal)?;
+        add.execute(params![run << 32 | due, ToSqlOutput::Borrowed(ValueRef::Text(&json))])?;
         due += 1;
     }
     book(db, run, events)

@@ -35,6 +35,10 @@ struct Desk {
 struct Line {
     jobs: VecDeque<Box<dyn Job>>,
     is_writing: bool,
+    /// Whether somebody waits until nobody writes: telling nobody costs a system call too.
+    is_waited_for: bool,
+    /// Whether somebody is about to begin a little later, for all that is in line by then.
+    is_late_due: bool,
 }
 
 impl Writer {
@@ -58,7 +62,8 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        let line = self.0.line();
+        let mut line = self.0.line();
+        line.is_waited_for = true;
         // Poisoned or not, the other one has left.
         drop(self.0.left.wait_while(line, |line| line.is_writing));
         self.0.work_off();
@@ -158,10 +163,13 @@ impl Desk {
             return;
         }
         let Ok(runtime) = Handle::try_current() else { return self.work_off() };
-        let desk = self.clone();
+        if std::mem::replace(&mut self.line().is_late_due, true) {
+            return;
+        }
+        let late = Late(self.clone());
         runtime.spawn(async move {
             tokio::time::sleep(LATER).await;
-            desk.begin();
+            late.begin();
         });
     }
 
@@ -179,6 +187,23 @@ impl Desk {
 
     fn stopped(&self) -> Fault {
         Fault::internal(format!("{}: its writer has stopped", self.place))
+    }
+}
+
+/// Somebody who begins a little later, or is gone with his runtime before that.
+struct Late(Arc<Desk>);
+
+impl Late {
+    fn begin(self) {
+        let desk = self.0.clone();
+        drop(self);
+        desk.begin();
+    }
+}
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        self.0.line().is_late_due = false;
     }
 }
 
@@ -233,7 +258,9 @@ impl Drop for Turn<'_> {
             self.0.places.close();
             line.jobs.clear();
         }
-        self.0.left.notify_all();
+        if line.is_waited_for {
+            self.0.left.notify_all();
+        }
     }
 }
 
