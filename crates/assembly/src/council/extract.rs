@@ -152,8 +152,8 @@ fn candidates(text: &str) -> (Vec<Value>, bool) {
             add(value, &mut found);
         }
     }
-    let is_cut = scan(text, &mut found);
-    (found, is_cut)
+    let scanned = scan(text, &mut found);
+    (found, scanned.open_ends > 0)
 }
 
 /// The insides of fenced blocks, the last first.
@@ -168,13 +168,21 @@ fn fences(text: &str) -> Vec<&str> {
     inside.map(|block| &block[bare(block)..]).collect()
 }
 
-/// Reads on from every brace or bracket that opens something, and tells whether one never closes.
-fn scan(text: &str, found: &mut Vec<Value>) -> bool {
+/// What a search for values came to.
+struct Scanned {
+    /// Places it read on from.
+    tries: usize,
+    /// Those of them from which it came to the end of the text.
+    open_ends: usize,
+}
+
+/// Reads on from every brace or bracket that opens something.
+fn scan(text: &str, found: &mut Vec<Value>) -> Scanned {
     let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
     let starts: Vec<usize> = starts.filter(|at| may_begin(&text[*at..])).collect();
     let (head, tail) = starts.split_at(starts.len() / 2);
     let tail = &tail[tail.len().saturating_sub(STARTS_HALF_MAX)..];
-    let (mut read_to, mut is_cut) = (0, false);
+    let (mut read_to, mut scanned) = (0, Scanned { tries: 0, open_ends: 0 });
     for half in [&head[..head.len().min(STARTS_HALF_MAX)], tail] {
         let mut open_ends = 0;
         for at in half.iter().copied() {
@@ -182,6 +190,7 @@ fn scan(text: &str, found: &mut Vec<Value>) -> bool {
             if at < read_to {
                 continue;
             }
+            scanned.tries += 1;
             let mut values = Deserializer::from_str(&text[at..]).into_iter::<Value>();
             match values.next() {
                 Some(Ok(value)) => {
@@ -195,9 +204,9 @@ fn scan(text: &str, found: &mut Vec<Value>) -> bool {
                 break;
             }
         }
-        is_cut |= open_ends > 0;
+        scanned.open_ends += open_ends;
     }
-    is_cut
+    scanned
 }
 
 /// Whether an object may begin here, or a list with one in it.

@@ -87,6 +87,10 @@ fn floods_are_read_in_a_bounded_number_of_steps() {
     let plan = kit::plan("x");
     for flood in ["{", "[", "{\"a\":", "[1,", "{\"a\":\"{", "[{} ", "{\"", "`"] {
         let flood = flood.repeat(BYTES / flood.len());
+        let scanned = scan(&flood, &mut vec![]);
+        assert!(scanned.tries <= 2 * STARTS_HALF_MAX, "{} tries", scanned.tries);
+        let open_ends = scanned.open_ends;
+        assert!(open_ends <= 2 * (OPEN_ENDS_MAX + 1), "{open_ends} looks at all the rest");
         // Not found behind a flood of openings, but it ends; a fence is found all the same.
         assert!(extract(&flood, Form::CouncilPlan, PROMPT).is_err());
         let fenced = format!("{flood}\n```json\n{plan}\n```");
