@@ -24,10 +24,15 @@ use hyper::{
 };
 use serde_json::{Value, json};
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
-use tokio::{task::yield_now, time::sleep};
+use tokio::{
+    task::{spawn_blocking, yield_now},
+    time::{Instant, sleep},
+};
 
 /// The longest request body; longer ones get a 413 and are not recorded.
 const BODY_BYTES_MAX: usize = 32 << 20;
+/// What is left to the finer clock.
+const COARSE: Duration = Duration::from_millis(2);
 const JSON: &str = "application/json";
 const HTML: &str =
     "<!doctype html><html><title>Sign in</title><body>Sign in to go on</body></html>\n";
@@ -50,7 +55,7 @@ pub(super) async fn answer(
     let (seen, mut flight) = log.open(Seen::new(head, &body.to_bytes(), connection));
     let plan = Plan::new(&options, &seen);
     if !plan.latency.is_zero() {
-        sleep(plan.latency).await;
+        wait(plan.latency).await;
     }
     if let Route::Login(step) = seen.route {
         let (status, body) = login::answer(&options.logins, step, &seen);
@@ -69,6 +74,18 @@ pub(super) async fn answer(
         return Ok(full(404, JSON, no_such_path(method.as_str(), &seen.path)));
     };
     Ok(Answering { options: &options, plan, seen: &seen, dialect, flight }.answer().await)
+}
+
+/// To a fraction of a millisecond. Tokio's clock goes by whole ones, so whoever asked a moment later
+/// would wait one more, and a figure that counts microseconds would count that.
+async fn wait(time: Duration) {
+    let until = Instant::now() + time;
+    sleep(time.saturating_sub(COARSE)).await;
+    let rest = until.saturating_duration_since(Instant::now());
+    #[expect(clippy::disallowed_methods, reason = "no other clock is as fine")]
+    let waited = spawn_blocking(move || std::thread::sleep(rest));
+    // It fails only where the upstream is ending.
+    let _ = waited.await;
 }
 
 /// All that an answer is made from.
