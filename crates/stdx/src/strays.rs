@@ -4,7 +4,9 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
+use std::str::FromStr;
+use std::time::Duration;
 
 /// How often strays are looked for: one may start another while it is being ended.
 const ROUNDS_MAX: usize = 5;
@@ -12,6 +14,10 @@ const ROUNDS_MAX: usize = 5;
 /// is no more than the system lets a program have.
 const ENVIRONMENT_BYTES: usize = 16 << 10;
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
+/// A process that is just becoming another program shows no environment, mostly for microseconds,
+/// for longer where the program has to be read from a disk. It is looked at again for so long.
+const LOOKS_MAX: usize = 100;
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Ends every process that was started with this variable, wherever it went. It does not wait for
 /// their ends, and needs no runtime.
@@ -53,25 +59,37 @@ pub fn sweep(name: &str) {
 /// When a process began, in ticks since the machine did; none where it is dead, or waits to be
 /// reaped.
 pub fn began(pid: u32) -> Option<u64> {
-    beginning(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    beginning(&stat(pid).ok()?)
 }
 
 /// Whether a process that began then is there. Only what is certainly gone is not.
 fn may_live(pid: u32, since: u64) -> bool {
-    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+    match stat(pid) {
         Ok(stat) => beginning(&stat) == Some(since),
         Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }
 
+fn stat(pid: u32) -> io::Result<String> {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+}
+
 fn beginning(stat: &str) -> Option<u64> {
-    // The name of the program comes first and may hold anything.
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    if matches!(fields.next(), Some("Z" | "X")) {
-        return None;
-    }
-    // The 22nd field of all.
-    fields.nth(18)?.parse().ok()
+    let is_dead = matches!(field::<char>(stat, 3), Some('Z' | 'X'));
+    if is_dead { None } else { field(stat, 22) }
+}
+
+/// Whether a process has an environment, or will have one as soon as its program is in memory. What
+/// has no memory is dead or a part of the system.
+fn has_environment(stat: &str) -> bool {
+    let [memory, start, end] = [23, 50, 51].map(|number| field::<u64>(stat, number).unwrap_or(0));
+    memory > 0 && (end == 0 || start < end)
+}
+
+/// One of the fields, by the number that the system's manual gives it; the second is not to be had.
+fn field<T: FromStr>(stat: &str, number: usize) -> Option<T> {
+    // The name of the program is the second and may hold anything.
+    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(number - 3)?.parse().ok()
 }
 
 /// Where our numbers of processes count.
@@ -83,26 +101,38 @@ fn namespace() -> String {
 /// Ends the processes whose variable is so; whether there were any.
 fn end_those(name: &str, is_so: impl Fn(&[u8]) -> bool) -> bool {
     let Ok(all) = fs::read_dir("/proc") else { return false };
-    let ids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let ids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut has_any = false;
     // One buffer, and a large one: the system builds an environment anew for every read.
     let mut variables = Vec::with_capacity(ENVIRONMENT_BYTES);
     for id in ids {
-        variables.clear();
-        // One of somebody else cannot be read, and a dead one has none.
-        let file = File::open(format!("/proc/{id}/environ"));
-        let _ = file.and_then(|file| file.take(ENVIRONMENT_BYTES_MAX).read_to_end(&mut variables));
+        // One of somebody else cannot be read.
+        let _ = read_environment(id, &mut variables);
         let values = variables
             .split(|byte| *byte == 0)
             .filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
         let mut values = values.filter(|value| is_so(value));
-        if let (Some(_), Some(pid)) = (values.next(), Pid::from_raw(id)) {
+        if let (Some(_), Some(pid)) = (values.next(), Pid::from_raw(id as i32)) {
             has_any = true;
             // It may end by itself in this moment.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
     has_any
+}
+
+fn read_environment(id: u32, into: &mut Vec<u8>) -> io::Result<()> {
+    for _ in 0..LOOKS_MAX {
+        into.clear();
+        let file = File::open(format!("/proc/{id}/environ"))?;
+        file.take(ENVIRONMENT_BYTES_MAX).read_to_end(into)?;
+        if !into.is_empty() || !has_environment(&stat(id)?) {
+            break;
+        }
+        #[expect(clippy::disallowed_methods, reason = "this works without a runtime")]
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -112,7 +142,7 @@ mod tests {
     use std::process::{Child, Command};
 
     fn sleeper(name: &str, value: &str) -> Child {
-        Command::new("setsid").args(["sleep", "600"]).env(name, value).spawn().unwrap()
+        Command::new("setsid").args(["sleep", "60"]).env(name, value).spawn().unwrap()
     }
 
     #[track_caller]
@@ -136,6 +166,20 @@ mod tests {
         check_ended(stray);
         check_lives(other);
         end("STRAYS_TEST", &value);
+    }
+
+    #[test]
+    fn a_stray_that_is_just_becoming_another_program_is_ended() {
+        let (name, value) = ("STRAYS_BECOMING_TEST", owned(3));
+        // One that is not ended in time ends by another signal.
+        let for_ever = "ulimit -S -t 20; exec sh -c \"$AGAIN\"";
+        for _ in 0..100 {
+            let mut command = Command::new("sh");
+            command.args(["-c", for_ever]).env("AGAIN", "exec sh -c \"$AGAIN\"").env(name, &value);
+            let stray = command.spawn().unwrap();
+            end(name, &value);
+            check_ended(stray);
+        }
     }
 
     #[test]
