@@ -8,6 +8,7 @@ mod python;
 mod report;
 mod start;
 mod subject;
+mod tcp;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,8 +16,7 @@ use std::process::ExitCode;
 use report::Report;
 use subject::{Subject, measure};
 
-/// Rounds in which every subject is measured once; the best of each counts, since these machines
-/// are shared.
+/// Rounds in which every subject is measured once.
 const ROUNDS: usize = 15;
 /// The payload of the bare ping-pongs: as long as a call of `echo("hello")`.
 const SMALL: usize = 160;
@@ -42,6 +42,7 @@ fn run() -> Done<()> {
         ["child"] => frost::child(),
         ["bare", port, spin] => bare::child(port, spin),
         ["zmq", port] => libzmq::child(port),
+        ["tcp", port] => tcp::child(port),
         ["memory"] => frost::memory(),
         [] => compare(ROUNDS, "", ""),
         [rounds] => compare(rounds.parse()?, "", ""),
@@ -63,6 +64,7 @@ const SUBJECTS: &[&str] = &[
     "bare ZMTP",
     "bare ZMTP, no spin",
     "bare zmq crate",
+    "bare TCP",
     PYTHON,
 ];
 
@@ -75,6 +77,7 @@ fn start(name: &str, python: Option<&Path>) -> Done<Box<dyn Subject>> {
         "bare ZMTP" => Box::new(bare::Bare::start(true)?),
         "bare ZMTP, no spin" => Box::new(bare::Bare::start(false)?),
         "bare zmq crate" => Box::new(libzmq::Zmq::start()?),
+        "bare TCP" => Box::new(tcp::Tcp::start()?),
         _ => Box::new(python::Python::start(python.ok_or("no pyzmq")?)?),
     })
 }

@@ -4,9 +4,12 @@ use std::fmt;
 
 use crate::subject::Round;
 
+/// Of every figure the median of all rounds counts. All take their turns within a round, and where
+/// the host puts the two processors changes from one to the other: a pair that shares a cache is half
+/// as fast again as one that does not, so the best of one subject says little beside that of another.
 pub struct Report {
     names: Vec<&'static str>,
-    best: Vec<Round>,
+    rounds: Vec<Vec<Round>>,
 }
 
 /// What is measured, of whom, at least so many times what of whom.
@@ -35,28 +38,25 @@ const AIMS: &[Aim] = &[
 
 impl Report {
     pub fn new(names: Vec<&'static str>) -> Report {
-        let best = vec![Round::default(); names.len()];
-        Report { names, best }
+        let rounds = vec![Vec::new(); names.len()];
+        Report { names, rounds }
     }
 
-    /// Keeps the best of each measurement, with the times that belong to it.
     pub fn add(&mut self, index: usize, round: Round) {
-        let best = &mut self.best[index];
-        if round.small > best.small {
-            (best.small, best.small_p50, best.small_p99) =
-                (round.small, round.small_p50, round.small_p99);
-        }
-        if round.big > best.big {
-            (best.big, best.big_p50) = (round.big, round.big_p50);
-        }
-        best.flight = best.flight.max(round.flight);
+        self.rounds[index].push(round);
     }
 
     /// The best of all whose name begins so: a bare ping-pong is measured with a spin and without.
     fn of(&self, name: &str, figure: fn(&Round) -> f64) -> Option<f64> {
-        let rows = self.names.iter().zip(&self.best).filter(|(it, _)| it.starts_with(name));
-        rows.map(|(_, round)| figure(round)).reduce(f64::max)
+        let rows = self.names.iter().zip(&self.rounds).filter(|(it, _)| it.starts_with(name));
+        rows.map(|(_, rounds)| median(rounds, figure)).reduce(f64::max)
     }
+}
+
+fn median(rounds: &[Round], figure: fn(&Round) -> f64) -> f64 {
+    let mut all: Vec<f64> = rounds.iter().map(figure).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
 impl fmt::Display for Report {
@@ -65,10 +65,12 @@ impl fmt::Display for Report {
         let head = ["one by one", "p50", "p99", "100 in flight", "1 MiB", "p50"];
         write!(f, "{:<20}", "")?;
         head.iter().try_for_each(|it| write!(f, " | {it:>13}"))?;
-        for (name, it) in self.names.iter().zip(&self.best) {
+        for (name, rounds) in self.names.iter().zip(&self.rounds) {
             write!(f, "\n{name:<20}")?;
-            for figure in [it.small, it.small_p50, it.small_p99, it.flight, it.big, it.big_p50] {
-                write!(f, " | {figure:>13.0}")?;
+            for figure in
+                [SMALL, |it| it.small_p50, |it| it.small_p99, FLIGHT, BIG, |it| it.big_p50]
+            {
+                write!(f, " | {:>13.0}", median(rounds, figure))?;
             }
         }
         writeln!(f, "\n")?;

@@ -71,6 +71,7 @@ async fn errors_in_the_clients_own_words() {
     );
     let method = face.ask("GET", "/v1/chat/completions", "").await;
     assert_eq!(method.status, 405);
+    assert!(method.head.contains("\r\nallow: post"), "{method:?}");
     assert_eq!(method.json()["error"]["type"], "invalid_request_error");
     let anthropic = face.ask("DELETE", "/v1/messages", "").await;
     assert_eq!((anthropic.status, anthropic.json()["type"].as_str()), (405, Some("error")));
