@@ -139,6 +139,13 @@ await withBrowser(async (browser) => {
   delete answers.text;
   check(JSON.stringify(answers) === '{"outside":403,"open":403,"form":415,"bad":400}', JSON.stringify(answers));
 
+  // Who types a name before the folder is there waits for it.
+  await page.evaluate(async () => {
+    const { pick } = await import("/ui/picker.js");
+    const shown = pick({ pick: "saveFile", filters: [] }, () => new Promise(() => {}), () => {});
+    shown.querySelector("input").dispatchEvent(new Event("input"));
+  });
+
   // Saved elsewhere, and another one opened: extensions hear of both.
   await click(page, ".actions", "Save as…");
   await asked(page, "Save the message");

@@ -41,6 +41,8 @@ export function pick(wish, list, answer) {
   }
 
   function draw() {
+    // A name may be typed before the folder is there.
+    if (!here) return;
     path.textContent = here.path + (here.is_cut ? " (not all are shown)" : "");
     const up = here.parent ? [row("↑", "the folder above", () => go(here.parent))] : [];
     const folders = here.folders.map((folder) => row("▸", folder, () => go(join(folder))));
