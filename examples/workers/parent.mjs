@@ -89,7 +89,7 @@ async function check(parent) {
   assert.throws(() => parent.call("echo", 2n ** 64n), RangeError);
   for (const [name, args, words] of [
     ["power", [2, 64], /OverflowError|RangeError/],
-    ["fail", ["no luck"], /no luck/],
+    ["fail", ["no luck"], /no luck\nTraceback/],
     ["nope", [], /Function 'nope' not found/],
     ["_secret", [], /Cannot call private method '_secret'/],
     ["", [], /Message missing 'function'/],

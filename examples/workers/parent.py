@@ -105,7 +105,7 @@ def check(parent, is_spawned):
         pass
     for name, args, words in [
         ("power", [2, 64], "OverflowError"),
-        ("fail", ["no luck"], "no luck"),
+        ("fail", ["no luck"], "no luck\nTraceback"),
         ("nope", [], "Function 'nope' not found"),
         ("_secret", [], "Cannot call private method '_secret'"),
         ("", [], "Message missing 'function'"),

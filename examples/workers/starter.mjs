@@ -144,7 +144,9 @@ function read(packed) {
 
 socket.connect(`tcp://127.0.0.1:${port}`);
 for await (const frames of socket) {
-  const message = read(frames.at(-1));
+  // Without a delimiter it is no message; what stands behind it is no part of it.
+  if (frames.length < 3) continue;
+  const message = read(frames[2]);
   const { type, id, metadata } = message;
   const [caller, state] = [frames[0], open.get(id)];
   if (type === "shutdown") break;

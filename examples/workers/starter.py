@@ -96,9 +96,11 @@ class Worker:
         """Reads what has come. Calls wait for their turn, everything else is heeded at once."""
         while self.socket.poll(wait_ms):
             wait_ms = 0
-            caller, *_, packed = self.socket.recv_multipart()
+            frames = self.socket.recv_multipart()
+            if len(frames) < 3:
+                continue  # Without a delimiter it is no message; what stands behind it is no part of it.
             try:
-                self.take(caller, msgpack.unpackb(packed, strict_map_key=False))
+                self.take(frames[0], msgpack.unpackb(frames[2], strict_map_key=False))
             except Exception:
                 traceback.print_exc()  # What cannot be read is nobody's call.
         if os.getppid() != self.parent:

@@ -150,7 +150,11 @@ if (port !== undefined) {
   await socket.bind("tcp://127.0.0.1:*");
   const bound = Number(socket.lastEndpoint.split(":").pop());
   const started = new Date().toISOString();
-  await change((entries) => Object.assign(entries, { [service]: { port: bound, pid: process.pid, started } }));
+  await change((entries) => {
+    const other = entries[service]?.pid;
+    if (other && existsSync(`/proc/${other}`)) throw new Error(`service '${service}' is already offered by process ${other}`);
+    entries[service] = { port: bound, pid: process.pid, started };
+  });
 } else {
   console.error("COMLINK_ZMQ_PORT is not set and there is no service to offer");
   process.exit(1);

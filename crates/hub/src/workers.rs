@@ -32,6 +32,7 @@ use log::Log;
 use multifrost::registry::Registry;
 use program::environment;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,7 +148,8 @@ impl Workers {
                     self.configured(name).is_some() || written.iter().any(|it| it == name);
                 if !is_known {
                     let all = self.all.iter().map(|it| it.name().to_string());
-                    let known: Vec<String> = all.chain(written).collect();
+                    let known: BTreeSet<String> = all.chain(written).collect();
+                    let known: Vec<String> = known.into_iter().collect();
                     return Err(missing(format!("there is no worker '{name}'"), name, &known));
                 }
                 vec![name.to_string()]

@@ -16,6 +16,8 @@ pub const EACH_CALLS_MAX: usize = 100;
 pub const CALL_MAX: Duration = Duration::from_secs(60);
 /// Calls that a child keeps for later; a further one is refused at once.
 pub const WAITING_CALLS_MAX: usize = 4096;
+/// Bytes of such calls; a further one is refused too, unless it is the only one.
+pub const WAITING_BYTES_MAX: usize = 256 << 20;
 /// Calls that a child may be told to run at once.
 pub const CONCURRENCY_MAX: usize = 1024;
 /// Items of a stream that its caller has not taken yet; the child waits before it sends a further

@@ -114,6 +114,8 @@ impl Program {
         if self.is_bare {
             command.env_clear();
         }
+        // Else Python keeps what is printed until there is much of it, or loses it in a crash.
+        command.env("PYTHONUNBUFFERED", "1");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("COMLINK_ZMQ_PORT", port.to_string()).env("COMLINK_WORKER_MODE", "1");
         if let Some(token) = token {
@@ -248,7 +250,8 @@ fn s8_8_s8_9_s10_1_4_s37_2_only_python_is_told_by_an_argument_that_it_is_a_worke
         });
         (arguments.collect::<Vec<_>>().join(" "), variables.collect::<Vec<_>>().join(" "))
     };
-    let variables = "COMLINK_TOKEN=5555:secret COMLINK_WORKER_MODE=1 COMLINK_ZMQ_PORT=5555";
+    let variables = "COMLINK_TOKEN=5555:secret COMLINK_WORKER_MODE=1 COMLINK_ZMQ_PORT=5555 \
+                     PYTHONUNBUFFERED=1";
     for (program, arguments) in [
         (Program::script("/usr/bin/python3.12", "a.py"), "a.py --worker"),
         (Program::script("pypy3", "a.py"), "a.py --worker"),

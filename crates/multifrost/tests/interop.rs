@@ -267,15 +267,37 @@ async fn s10_2_2_foreign_services_live_on_when_a_rust_parent_is_killed() {
     }
 }
 
+#[tokio::test]
+async fn s11_4_a_name_of_a_live_service_is_taken_by_nobody() {
+    for language in [Python, Node] {
+        let Some(peer) = Peer::of(language) else { return };
+        let folder = peer.home.path().join(".multifrost");
+        let start = |is_ours: bool| match is_ours {
+            true => peer.start(Path::new(RUST), &["math", folder.to_str().unwrap()]),
+            false => peer.run_script("worker", &["--service", "math"]),
+        };
+        for (first, second) in [(true, false), (false, true), (false, false)] {
+            let first = start(first);
+            until(|| peer.registry().find("math").is_some()).await;
+            assert!(!start(second).0.wait().unwrap().success());
+            assert_eq!(peer.registry().find("math").unwrap().pid, first.0.id());
+        }
+    }
+}
+
 /// What no caller of ours sends, and what is said to it.
 const ODD: &str = "import sys, msgpack, parent; it = parent.Parent(); it.spawn(sys.argv[1:])
 assert it.call('add', 1, 2) == 3
 send = lambda packed: it.socket.send_multipart([b'', packed])
 [send(junk) for junk in (b'', b'\\xc1', b'\\x01', b'\\x90', b'\\xa3abc', b'\\xc0', b'\\x80', b'\\x01\\x02')]
 send(msgpack.packb({'app': parent.APP, 'type': 'call', 'function': 'add', 'args': [1, 2]}))
+call = lambda id: msgpack.packb({'app': parent.APP, 'id': id, 'type': 'call', 'function': 'add', 'args': [5, 6]})
+it.socket.send_multipart([call('no delimiter')])
+it.socket.send_multipart([b'', call('one more frame'), b'more'])
+assert it.wait('one more frame') == 11
 elsewhere = it.begin('add', 1, 2, namespace='other')
 assert it.call('add', 3, 4) == 7
-assert elsewhere not in it.answers
+assert elsewhere not in it.answers and 'no delimiter' not in it.answers
 print([answer['error'] for answer in it.answers.values()])
 def error(**fields):
     try: return it.wait(it.send('call', **fields))

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use multifrost::parent::{CallOptions, Heartbeat, Options, Output, Restart};
 use multifrost::{Error, Parent, Program, Value};
 
@@ -44,6 +44,18 @@ async fn sleeping(parent: &Parent) -> tokio::task::JoinHandle<Result<f64, Error>
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")
+}
+
+#[test]
+fn s6_5_2_output_goes_where_the_parent_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("says.sh");
+    std::fs::write(&script, "echo one\necho two >&2\nexit 3\n").unwrap();
+    let mut parent = std::process::Command::new(env!("CARGO_BIN_EXE_frost-worker"));
+    let done = parent.args(["parent", "sh"]).arg(&script).output().unwrap();
+    let [out, err] = [done.stdout, done.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert_eq!(out, "[says.sh STDOUT]: one\n");
+    assert!(err.starts_with("[says.sh STDERR]: two\n"), "{err}");
 }
 
 #[tokio::test]
@@ -254,6 +266,18 @@ async fn s8_10_a_child_that_ends_is_started_again() {
     let last = parent.call::<()>("crash", (1,)).await.unwrap_err();
     until(|| !parent.is_connected()).await;
     assert_eq!(parent.call::<()>("pid", ()).await, Err(last), "but not for ever");
+}
+
+#[tokio::test]
+async fn s8_10_a_child_that_ends_at_once_is_started_again_after_growing_pauses() {
+    let pause = Duration::from_millis(50);
+    let restart = Restart { pause, attempts_max: 2, ..Restart::default() };
+    let options = Options { restart: Some(restart), ..Options::default() };
+    let began = tokio::time::Instant::now();
+    let parent = Parent::spawn(shell("exit 7"), options).unwrap();
+    assert!(matches!(parent.call::<()>("add", (1, 2)).await, Err(Error::Exited(_))));
+    until(|| parent.call::<()>("add", (1, 2)).now_or_never().is_some()).await;
+    assert!(began.elapsed() >= 3 * pause, "{:?}", began.elapsed());
 }
 
 #[tokio::test]

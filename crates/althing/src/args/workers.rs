@@ -32,8 +32,8 @@ pub enum Workers {
         /// A worker of the configuration, or a service that runs
         service: String,
         function: String,
-        /// Its arguments in order: JSON where they are, else text
-        #[arg(value_name = "ARGS", allow_hyphen_values = true)]
+        /// Its arguments in order: JSON where they are, else text; behind `--` they may begin with -
+        #[arg(value_name = "ARGS", allow_negative_numbers = true)]
         arguments: Vec<String>,
         /// Give up after so long: 5s, 2m [default: the worker's own]
         #[arg(long, value_parser = short_span)]

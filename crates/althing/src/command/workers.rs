@@ -2,7 +2,7 @@
 
 use super::{Desk, attended, print};
 use crate::args::{Language, Workers};
-use crate::terminal::table::{cut_table, table};
+use crate::terminal::table::{cut_table, headed};
 use crate::terminal::{WARN, paragraph};
 use althing_hub::export::when;
 use althing_hub::workers::{Trouble, Worker};
@@ -154,14 +154,14 @@ async fn logs(desk: &Desk, worker: Option<&str>, lines: usize) -> Result<()> {
     let mut rows = Vec::new();
     for (name, lines) in all {
         let row = |line: althing_hub::workers::Line| {
-            vec![when(line.at_ms), name.clone(), line.from, line.text]
+            (vec![when(line.at_ms), name.clone(), line.from], line.text)
         };
         rows.extend(lines.into_iter().map(row));
     }
     if rows.is_empty() {
         return print("No worker has printed anything yet.\n");
     }
-    print(&table(&rows))
+    print(&headed(rows))
 }
 
 /// Writes a worker to begin with. What is there already is left alone.
@@ -184,7 +184,9 @@ fn new(desk: &Desk, language: Language, name: &str) -> Result<()> {
         ErrorKind::AlreadyExists => Fault::invalid(format!("name: {shown} is there already")),
         _ => Fault::internal(format!("{shown}: {error}")),
     })?;
-    let section = format!("[workers.{name}]\nrun = ['{program}', '{shown}']");
+    // A list of texts is the same in TOML.
+    let run = json!([program, shown.to_string()]);
+    let section = format!("[workers.{name}]\nrun = {run}");
     print(&format!(
         "Wrote {shown}\nIt needs: {needs}\nPut this into {}:\n\n{section}\n\nThen: althing workers \
          call {name} add 1 2\n",

@@ -102,11 +102,17 @@ pub(super) fn is_over(error: &Error) -> bool {
     matches!(error, Error::Exited(_) | Error::Disconnected(_) | Error::Stopped | Error::System(_))
 }
 
-/// The first line and the last, which tells most where a program broke off.
+/// The first line and the last, which tells most where a program broke off. Node's last is its
+/// version, so there it is the last that names an error.
 fn brief(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    lines.next_back().map_or_else(|| first.into(), |last| format!("{first}: {last}"))
+    let is_error = |line: &&str| line.split(':').next().is_some_and(|name| name.contains("Error"));
+    let last = match lines.next_back() {
+        Some(version) if version.starts_with("Node.js v") => lines.rfind(is_error),
+        last => last,
+    };
+    last.map_or_else(|| first.into(), |last| format!("{first}: {last}"))
 }
 
 /// The text without the values that were given to the worker and may be keys.
@@ -129,5 +135,9 @@ fn the_first_and_the_last_line_tell() {
     assert_eq!(brief("one line"), "one line");
     let crash = "it ended: exit status: 1\nTraceback:\n  File x\nModuleNotFoundError: no 'zmq'\n";
     assert_eq!(brief(crash), "it ended: exit status: 1: ModuleNotFoundError: no 'zmq'");
+    let node = "it ended: exit status: 1\nfile:///x.mjs:2\nthrow new Odd()\n^\n\nTypeError: no luck\n    \
+                at x.mjs:2\n\nNode.js v20.20.2\n";
+    assert_eq!(brief(node), "it ended: exit status: 1: TypeError: no luck");
+    assert_eq!(brief("it ended\nNode.js v20.20.2\n"), "it ended");
     assert_eq!(brief(""), "");
 }

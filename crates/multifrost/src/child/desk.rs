@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::reply::Job;
 use super::ticket::Ticket;
-use crate::limits::WAITING_CALLS_MAX;
+use crate::limits::{WAITING_BYTES_MAX, WAITING_CALLS_MAX};
 use crate::socket::Link;
 
 #[derive(Debug)]
@@ -29,10 +29,17 @@ pub(super) enum Admitted {
 struct Jobs {
     running: Vec<Arc<Ticket>>,
     waiting: VecDeque<Job>,
+    /// Of those that wait.
+    bytes: usize,
     is_closed: bool,
 }
 
 impl Jobs {
+    fn has_room(&self, job: &Job) -> bool {
+        let fits = self.bytes + job.bytes() <= WAITING_BYTES_MAX;
+        self.waiting.is_empty() || (self.waiting.len() < WAITING_CALLS_MAX && fits)
+    }
+
     fn tickets(&self) -> impl Iterator<Item = &Arc<Ticket>> {
         self.running.iter().chain(self.waiting.iter().map(|job| &job.ticket))
     }
@@ -55,9 +62,10 @@ impl Desk {
             jobs.running.push(job.ticket.clone());
             return Admitted::Now(job);
         }
-        if jobs.waiting.len() >= WAITING_CALLS_MAX {
+        if !jobs.has_room(&job) {
             return Admitted::Never(job);
         }
+        jobs.bytes += job.bytes();
         jobs.waiting.push_back(job);
         Admitted::Later
     }
@@ -68,6 +76,7 @@ impl Desk {
         jobs.running.retain(|it| !Arc::ptr_eq(it, ticket));
         let next = if jobs.is_closed { None } else { jobs.waiting.pop_front() };
         if let Some(next) = &next {
+            jobs.bytes -= next.bytes();
             jobs.running.push(next.ticket.clone());
         }
         next
@@ -90,6 +99,7 @@ impl Desk {
         let mut jobs = self.lock();
         jobs.is_closed = true;
         jobs.waiting.clear();
+        jobs.bytes = 0;
     }
 
     fn lock(&self) -> MutexGuard<'_, Jobs> {

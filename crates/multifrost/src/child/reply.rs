@@ -10,7 +10,7 @@ use super::{Ended, Running};
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now, range};
 use crate::ext::{Notes, UNAUTHENTICATED};
 use crate::id;
-use crate::limits::WAITING_CALLS_MAX;
+use crate::limits::{WAITING_BYTES_MAX, WAITING_CALLS_MAX};
 use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
 use crate::socket::Link;
 use crate::token::Token as Secret;
@@ -28,6 +28,11 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// As long as it is kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.message.len()
+    }
+
     fn args(&self) -> Bytes {
         let empty = Bytes::from_static(&[EMPTY_ARRAY]);
         self.args.clone().map_or(empty, |range| self.message.slice(range))
@@ -159,7 +164,9 @@ impl Running {
 
     /// What is said to a call for which there is no room.
     pub(super) fn refuse(&self, job: &Job) -> Packet {
-        let why = format!("too many calls wait, {WAITING_CALLS_MAX} at most");
+        let why = format!(
+            "too many calls wait, {WAITING_CALLS_MAX} at most, of {WAITING_BYTES_MAX} bytes together"
+        );
         failed(&job.ticket, &Failure::ours("Busy", why)).finish()
     }
 

@@ -172,7 +172,7 @@ fn print(output: Output<'_>) {
 
 #[cfg(test)]
 #[test]
-fn s14_4_s6_5_2_output_is_labelled() {
+fn s14_4_output_is_labelled() {
     let output = |stream| Output { worker: "calc.py", stream, text: "hello" }.to_string();
     assert_eq!(output(Stream::Out), "[calc.py STDOUT]: hello");
     assert_eq!(output(Stream::Err), "[calc.py STDERR]: hello");

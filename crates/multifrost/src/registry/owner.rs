@@ -14,6 +14,8 @@ const TICKS: f64 = 100.0;
 /// How far a clock may be off, and how far a time without a zone.
 const CLOCK_SLACK_S: f64 = 5.0;
 const ZONE_SLACK_S: f64 = 26.0 * 3600.0;
+/// How long after its start a service may take to listen: other libraries register before that.
+const LISTEN_MAX_S: f64 = 60.0;
 
 /// An entry as the libraries write it, and when the process began.
 pub(super) fn entry(pid: u32, port: u16) -> Value {
@@ -52,11 +54,34 @@ fn is_same(entry: &Value, pid: u32) -> bool {
     if let Some(written) = entry.get(BEGAN).and_then(Value::as_u64) {
         return written == began;
     }
-    let Some((registered, slack)) = entry.get("started").and_then(Value::as_str).and_then(seconds)
-    else {
-        return true;
+    let Some(began) = booted().map(|booted| booted + began as f64 / TICKS) else { return true };
+    // Go's name for it comes second.
+    let told = ["started", "start_time"].into_iter().find_map(|name| entry.get(name)?.as_str());
+    let slack = match told.and_then(seconds) {
+        Some((registered, Some(slack))) => return began <= registered + slack,
+        Some((registered, None)) => registered + ZONE_SLACK_S,
+        None => f64::INFINITY,
     };
-    booted().is_none_or(|booted| booted + began as f64 / TICKS <= registered + slack)
+    began <= slack && (now() - began < LISTEN_MAX_S || may_listen(entry, pid))
+}
+
+/// Whether the process has the port of its entry. One that we may not look into may have it.
+fn may_listen(entry: &Value, pid: u32) -> bool {
+    let port = entry.get("port").and_then(Value::as_u64).unwrap_or_default();
+    let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return true };
+    let files: Vec<_> = files.flatten().filter_map(|it| fs::read_link(it.path()).ok()).collect();
+    ["tcp", "tcp6"].iter().any(|table| {
+        let table = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        let mut sockets = table.lines().filter_map(|line| listening(line, port));
+        sockets.any(|socket| files.iter().any(|file| file.as_os_str() == socket.as_str()))
+    })
+}
+
+/// The socket of a line of the system's table, as a link to it is called, if it listens there.
+fn listening(line: &str, port: u64) -> Option<String> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let at = u64::from_str_radix(fields.get(1)?.rsplit_once(':')?.1, 16).ok()?;
+    (at == port && *fields.get(3)? == "0A").then(|| format!("socket:[{}]", fields[9]))
 }
 
 /// When a process began, in ticks since the machine did.
@@ -75,18 +100,30 @@ fn booted() -> Option<f64> {
     stat.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()
 }
 
-/// The time in `started`, and how exact it is: JavaScript writes it with a zone, Rust as seconds,
-/// Python without a zone.
-fn seconds(started: &str) -> Option<(f64, f64)> {
+/// A time as the libraries write it, and how exact it is: JavaScript and Go write it with a zone,
+/// Rust as seconds, Python without a zone. What Go says of services that are not its own is the year
+/// 1, which is none.
+fn seconds(started: &str) -> Option<(f64, Option<f64>)> {
     if let Ok(seconds) = started.parse() {
-        return Some((seconds, CLOCK_SLACK_S));
+        return Some((seconds, Some(CLOCK_SLACK_S)));
     }
     let number = |range: std::ops::Range<usize>| started.get(range)?.parse::<i64>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
     let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    let slack = if started.ends_with('Z') { CLOCK_SLACK_S } else { ZONE_SLACK_S };
-    Some((seconds as f64, slack))
+    let east = zone(&started[19..]);
+    let is_told = year > 1;
+    is_told.then(|| ((seconds - east.unwrap_or(0)) as f64, east.map(|_| CLOCK_SLACK_S)))
+}
+
+/// Seconds east of Greenwich, by the end of a time.
+fn zone(end: &str) -> Option<i64> {
+    if end.ends_with('Z') {
+        return Some(0);
+    }
+    let (sign, at) = end.rfind('+').map(|at| (1, at)).or(end.rfind('-').map(|at| (-1, at)))?;
+    let (hours, minutes) = end[at + 1..].split_once(':')?;
+    Some(sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60))
 }
 
 /// Days since 1970 of a date, counting years from March so that the leap day is the last.
@@ -117,12 +154,17 @@ mod tests {
     fn times_are_read_as_every_library_writes_them() {
         for day in [0, 59, 60, 365, 11_016, 19_782, 20_000, 30_000] {
             let time = day * 86_400 + 3723;
-            assert_eq!(seconds(&iso(time)), Some((time as f64, CLOCK_SLACK_S)));
+            assert_eq!(seconds(&iso(time)), Some((time as f64, Some(CLOCK_SLACK_S))));
         }
         assert_eq!(iso(1_770_811_200), "2026-02-11T12:00:00Z");
-        assert_eq!(seconds("2026-02-11T12:00:00.123456"), Some((1_770_811_200.0, ZONE_SLACK_S)));
-        assert_eq!(seconds("1770811200"), Some((1_770_811_200.0, CLOCK_SLACK_S)));
-        assert_eq!(seconds("yesterday"), None);
+        let noon = |slack| Some((1_770_811_200.0, slack));
+        assert_eq!(seconds("2026-02-11T12:00:00.123456"), noon(None));
+        assert_eq!(seconds("1770811200"), noon(Some(CLOCK_SLACK_S)));
+        assert_eq!(seconds("2026-02-11T13:30:00.123456789+01:30"), noon(Some(CLOCK_SLACK_S)));
+        assert_eq!(seconds("2026-02-11T04:00:00-08:00"), noon(Some(CLOCK_SLACK_S)));
+        for nothing in ["yesterday", "0001-01-01T00:00:00Z", "2026-02-11T12:00:0é"] {
+            assert_eq!(seconds(nothing), None);
+        }
     }
 
     #[test]
@@ -138,6 +180,7 @@ mod tests {
             (json!({ "pid": pid, "started": iso(now() as i64) }), true),
             (json!({ "pid": pid, "started": 7 }), true),
             (json!({ "pid": pid, "start_time": "0001-01-01T00:00:00Z" }), true),
+            (json!({ "pid": pid, "start_time": "2001-02-03T04:05:06.789+01:00" }), false),
             (json!({ "pid": 0 }), false),
             (json!({ "pid": -1 }), false),
             (json!({ "pid": u32::MAX }), false),
@@ -146,6 +189,26 @@ mod tests {
         ];
         for (entry, is_live) in cases {
             assert_eq!(of_live(&entry).is_some(), is_live, "{entry}");
+        }
+    }
+
+    /// A time without a zone may be off by a day, so the port decides; but not of who just began.
+    #[test]
+    fn s10_2_3_who_has_not_the_port_of_an_entry_is_another() {
+        let listener = std::net::TcpListener::bind("[::]:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let pid = std::process::id();
+        let has = |port: u16| may_listen(&json!({ "port": port }), pid);
+        assert!(has(port));
+        drop(listener);
+        assert!(!has(port));
+        assert!(may_listen(&json!({ "port": port }), u32::MAX), "nobody can tell");
+        let today = &iso(now() as i64)[..19];
+        assert!(of_live(&json!({ "pid": pid, "port": port, "started": today })).is_some());
+        // The first process of a machine began long before any test.
+        let old = json!({ "pid": 1, "port": port, "started": today });
+        if fs::read_dir("/proc/1/fd").is_ok() && now() - booted().unwrap() > LISTEN_MAX_S {
+            assert_eq!(of_live(&old), None);
         }
     }
 }

@@ -25,7 +25,8 @@ fn functions_are_listed_called_and_logged() {
     call(&["calc", "_x"]).ends(18).warns("Cannot call private method '_x'");
     call(&["nobody", "add"]).ends(3).warns("no running service 'nobody'; there are: calc");
     home.run(&["workers", "logs"]).ends(0).says("Traceback (most recent call last)");
-    home.run(&["workers", "logs", "nobody"]).ends(3).warns("there is no worker 'nobody'");
+    let nobody = "there is no worker 'nobody'; there are: calc\n";
+    home.run(&["workers", "logs", "nobody"]).ends(3).warns(nobody);
     home.run(&["config"]).ends(0).says("workers.calc.run").says("workers.calc.timeout");
     home.is_left();
 }
@@ -43,6 +44,13 @@ fn a_new_worker_overwrites_nothing() {
     new(&["--language", "cobol"]).ends(2).warns("python, js");
     let written = std::fs::read_to_string(home.path().join("tools.mjs")).unwrap();
     assert!(written.starts_with("// Functions for Althing in JavaScript."));
+    let folder = home.path().join("it's \"here\"");
+    std::fs::create_dir(&folder).unwrap();
+    let mut there = home.command(&["workers", "new", "--language", "js"]);
+    let told = String::from_utf8(there.current_dir(&folder).output().unwrap().stdout).unwrap();
+    configure(&home, told.split("\n\n").nth(1).unwrap());
+    let script = folder.join("calc.mjs");
+    home.run(&["config"]).ends(0).says(&script.display().to_string());
 }
 
 #[test]

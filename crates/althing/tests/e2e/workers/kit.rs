@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Functions that go wrong, around those of the worker that `althing` writes.
 const ODD: &str = r#"
-import os, sys, time
+import os, time
 import calc
 
 def note(text):
@@ -17,6 +17,7 @@ def note(text):
     return "noted " + text
 
 def die():
+    print("    printed and not flushed" + " and so on" * 60)
     os.write(2, b"these are my last words\n")
     os._exit(7)
 
@@ -27,7 +28,6 @@ def hang():
 def flood():
     for _ in range(20_000):
         print("x" * 500)
-    sys.stdout.flush()
     return "y" * 1_000_000
 
 text = {"type": "object", "properties": {"text": {"type": "string"}}}

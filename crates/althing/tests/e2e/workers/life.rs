@@ -302,6 +302,11 @@ fn a_mistyped_name_is_told_with_what_there_is() {
     let home = Home::new();
     let Some(()) = with_odd(&home, 20) else { return };
     let call = |args: &[&str]| home.run(&[&["workers", "call"], args].concat());
+    for args in [["odd", "hang", "--timeout", "1s"], ["--timeout", "1s", "odd", "hang"]] {
+        call(&args).ends(5).warns("no answer within 1 s");
+    }
+    call(&["odd", "note", "x", "-y"]).ends(2).warns("unexpected argument '-y'");
+    assert_eq!(call(&["odd", "note", "--", "-y"]).ends(0).out, "noted -y\n");
     call(&["odd", "nota"]).ends(3).warns("Function 'nota' not found; did you mean note?");
     call(&["odd", "pow"]).ends(3).warns("not found; there are: add, complete, describe, die,");
     call(&["ood", "note"]).ends(3).warns("no running service 'ood'; did you mean odd?");

@@ -28,7 +28,10 @@ fn one_that_dies_says_how_and_is_started_again() {
     let Some((home, calls)) = check("odd_die", 20) else { return };
     assert!(calls[0].failed && calls[0].result.contains("exit status: 7"), "{calls:?}");
     assert!(calls[0].result.contains("these are my last words"), "{calls:?}");
-    home.run(&["workers", "logs", "odd"]).ends(0).says("these are my last words");
+    let logs = home.run(&["workers", "logs", "odd"]);
+    logs.ends(0).says("these are my last words");
+    // As it was printed.
+    logs.says(&format!("    printed and not flushed{}\n", " and so on".repeat(60)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::error::Error;
-use crate::limits::WAITING_CALLS_MAX;
+use crate::limits::{MESSAGE_BYTES_MAX, WAITING_BYTES_MAX, WAITING_CALLS_MAX};
 use crate::socket::Inbox;
 
 struct Live {
@@ -32,14 +32,18 @@ impl Live {
                 None => crate::wait::pause(Duration::from_millis(5)),
             }
         };
-        let terms = Terms { role: Role::Dealer, message_bytes_max: 1 << 20 };
+        let terms = Terms { role: Role::Dealer, message_bytes_max: MESSAGE_BYTES_MAX };
         let (link, inbox) = connect(port, terms).unwrap();
         Live { link, inbox, stopper, running, registry, _folder: folder }
     }
 
     fn call(&self, id: &str, function: &str) {
+        self.call_with(id, function, b"\x90");
+    }
+
+    fn call_with(&self, id: &str, function: &str, args: &[u8]) {
         let draft = Draft::new(Kind::Call, Id::Text(id)).text("function", function);
-        self.say(draft.packed("args", b"\x90").finish());
+        self.say(draft.packed("args", args).finish());
     }
 
     fn beat(&self, id: &str) {
@@ -134,6 +138,12 @@ fn s38_2_a_call_that_waits_is_cancelled_while_another_runs() {
     live.stop();
 }
 
+fn too_many() -> String {
+    format!(
+        "Busy: too many calls wait, {WAITING_CALLS_MAX} at most, of {WAITING_BYTES_MAX} bytes together"
+    )
+}
+
 #[test]
 fn s16_3_too_many_calls_are_refused_and_nothing_waits_behind_them() {
     let (child, done) = waiting();
@@ -141,8 +151,7 @@ fn s16_3_too_many_calls_are_refused_and_nothing_waits_behind_them() {
     live.call("runs", "wait");
     (0..WAITING_CALLS_MAX).for_each(|n| live.call(&n.to_string(), "nothing"));
     live.call("refused", "nothing");
-    let words = format!("Busy: too many calls wait, {WAITING_CALLS_MAX} at most");
-    assert_eq!(live.heard(), format!("Error refused {words}"));
+    assert_eq!(live.heard(), format!("Error refused {}", too_many()));
     live.beat("behind");
     assert_eq!(live.heard(), "Heartbeat behind");
     done.send(()).unwrap();
@@ -152,5 +161,28 @@ fn s16_3_too_many_calls_are_refused_and_nothing_waits_behind_them() {
     }
     live.call("again", "nothing");
     assert_eq!(live.heard(), "Response again");
+    live.stop();
+}
+
+#[test]
+fn s16_3_long_calls_that_wait_have_a_limit_together() {
+    let (child, done) = waiting();
+    let mut live = Live::new(child);
+    live.call("runs", "wait");
+    // A list of bytes, three of which are nearly all that may wait.
+    let bytes = WAITING_BYTES_MAX / 4 - (1 << 10);
+    let args = [&b"\x91\xc6"[..], &(bytes as u32).to_be_bytes(), &vec![0; bytes]].concat();
+    for id in ["1", "2", "3", "4"] {
+        live.call_with(id, "nothing", &args);
+    }
+    live.call_with("refused", "nothing", &args);
+    assert_eq!(live.heard(), format!("Error refused {}", too_many()));
+    live.call("short", "nothing");
+    done.send(()).unwrap();
+    let heard: Vec<String> = (0..6).map(|_| live.heard()).collect();
+    assert_eq!(heard[..1], ["Response runs"]);
+    assert_eq!(heard[5], "Response short");
+    live.call_with("again", "nothing", &args);
+    assert!(live.heard().contains(" again"));
     live.stop();
 }
