@@ -193,8 +193,14 @@ fn many_ways_to_the_same_alias_are_walked_once() {
 fn a_disabled_model_is_refused_under_every_name() {
     let lines = ["added a like openai", "a has gpt-5.1!, gpt-4.1, odd!"];
     let book = book(&[], &lines);
-    for name in ["a:gpt-5.1", "a:gpt-5.1@high", "gpt-5.1", "odd"] {
-        refused(&book, name, &["is disabled", "althing models enable a "]);
+    for (name, id) in [
+        ("a:gpt-5.1", "a:gpt-5.1"),
+        ("a:gpt-5.1@high", "a:gpt-5.1"),
+        ("gpt-5.1", "a:gpt-5.1"),
+        ("odd", "a:odd"),
+    ] {
+        let help = format!("is disabled; `althing models enable {id}` enables it");
+        refused(&book, name, &[&help]);
     }
     check(&book, "gpt-4.1", &["a:gpt-4.1"]);
     let offered: Vec<_> = book.found().models().map(|(_, it)| it.id.clone()).collect();

@@ -133,9 +133,10 @@ fn allowed(seat: Sitting, book: &Book) -> Result<Sitting> {
 }
 
 fn disabled(id: &str, model: &str) -> Fault {
+    let name = format!("{id}:{model}");
     let text = format!(
-        "{}: this model is disabled; `althing models enable {id} {model}` enables it",
-        quoted(&format!("{id}:{model}"))
+        "{}: this model is disabled; `althing models enable {name}` enables it",
+        quoted(&name)
     );
     Fault::new(Kind::UnknownModel, text)
 }
