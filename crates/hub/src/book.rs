@@ -134,7 +134,7 @@ impl Book {
     }
 
     /// What was found brought up to this book: providers that have come since are there as they
-    /// were last asked, others are gone, and what is disabled is left out.
+    /// were last asked, others are gone, and what is disabled is set apart.
     pub fn brought_up(&self, found: &Found) -> Found {
         let place = |it: &Configured| (it.endpoint.id.clone(), it.endpoint.base_url.clone());
         let now = |remembered: &FoundProvider| {
@@ -145,8 +145,7 @@ impl Book {
             let known = found.providers.iter().find(is_same).filter(tells);
             let mut provider = known.unwrap_or(remembered).clone();
             provider.configured = remembered.configured.clone();
-            let id = provider.id().to_string();
-            provider.models.retain(|it| self.is_enabled(&id, &it.model));
+            provider.sort_out(self);
             provider
         };
         Found { providers: self.found.providers.iter().map(now).collect() }
@@ -156,7 +155,7 @@ impl Book {
         let id = &configured.endpoint.id;
         let models = self.listed(id).map(|it| (it.model.as_str(), it.display.as_deref()));
         let mut provider = FoundProvider::remembered(configured, models);
-        provider.models.retain(|it| self.is_enabled(id, &it.model));
+        provider.sort_out(self);
         provider
     }
 }

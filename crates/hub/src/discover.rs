@@ -32,6 +32,8 @@ pub struct FoundProvider {
     pub state: State,
     /// The person's own list first, then what the provider lists.
     pub models: Vec<FoundModel>,
+    /// What the person disabled: shown, never seated.
+    pub disabled: Vec<FoundModel>,
 }
 
 /// What came of asking a provider for its models.
@@ -85,7 +87,15 @@ impl FoundProvider {
         let mut seen = HashSet::new();
         let models = own.chain(listed).filter(|it| seen.insert(it.model.clone()));
         let models = models.take(MODELS_MAX).collect();
-        FoundProvider { configured: configured.clone(), state: State::NotProbed, models }
+        let (configured, state) = (configured.clone(), State::NotProbed);
+        FoundProvider { configured, state, models, disabled: vec![] }
+    }
+
+    /// Sorts the models anew by what may be used by now.
+    pub(crate) fn sort_out(&mut self, book: &Book) {
+        let all = self.models.drain(..).chain(self.disabled.drain(..));
+        let id = &self.configured.endpoint.id;
+        (self.models, self.disabled) = all.partition(|it| book.is_enabled(id, &it.model));
     }
 }
 
@@ -98,21 +108,21 @@ impl Found {
 
 /// Asks every configured server for its models. Takes as long as the slowest, local ones at most
 /// 0.7 s and the others at most `patience`; with no patience nobody is asked. What is disabled is
-/// left out.
+/// set apart.
 pub async fn discover(book: &Book, gateway: &Gateway, patience: Duration) -> Found {
     let endpoints = &book.config.endpoints;
     let probes = endpoints.iter().map(|configured| probe(configured, gateway, patience));
     let mut providers = join_all(probes).await;
     for provider in &mut providers {
-        let id = provider.id().to_string();
-        provider.models.retain(|it| book.is_enabled(&id, &it.model));
+        provider.sort_out(book);
     }
     Found { providers }
 }
 
 async fn probe(configured: &Configured, gateway: &Gateway, patience: Duration) -> FoundProvider {
     let (state, listed) = ask(configured, gateway, patience).await;
-    FoundProvider { models: models(configured, &listed), configured: configured.clone(), state }
+    let models = models(configured, &listed);
+    FoundProvider { configured: configured.clone(), state, models, disabled: vec![] }
 }
 
 /// Asks one server for its models, within `patience` and the wait that suits it.

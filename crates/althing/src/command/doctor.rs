@@ -162,8 +162,12 @@ fn examine_provider(provider: &FoundProvider, report: &mut Report) {
         1 => "1 model".to_string(),
         n => format!("{n} models"),
     };
+    let disabled = match provider.disabled.len() {
+        0 => String::new(),
+        n => format!(" and {n} disabled"),
+    };
     let (mark, text) = match &provider.state {
-        State::Reachable => (Mark::Good, format!("{count} at {}", endpoint.base_url)),
+        State::Reachable => (Mark::Good, format!("{count}{disabled} at {}", endpoint.base_url)),
         State::Unreachable(fault) if provider.configured.explicit => {
             (Mark::Bad, fault.message.clone())
         }

@@ -43,9 +43,10 @@ async fn list(args: args::ModelList) -> Result<()> {
     }
     let limit = if args.all { usize::MAX } else { SHOWN };
     let head = ["MODEL", "NAME", "FROM"].map(String::from).to_vec();
-    let models = found.providers.iter().flat_map(|provider| {
-        provider.models.iter().take(limit).map(move |model| row(provider, model))
-    });
+    let models = found
+        .providers
+        .iter()
+        .flat_map(|provider| all(provider).take(limit).map(move |it| row(provider, it)));
     let voices = demo::VOICES.iter().map(|voice| {
         vec![
             format!("demo:{}", voice.name),
@@ -54,14 +55,20 @@ async fn list(args: args::ModelList) -> Result<()> {
         ]
     });
     let rows: Vec<Vec<String>> = [head].into_iter().chain(models).chain(voices).collect();
-    let notes = found.providers.iter().filter_map(|provider| note(provider, limit));
+    let notes = found.providers.iter().flat_map(|it| [note(it, limit), disabled(it)]).flatten();
     let notes: Vec<String> = notes.chain(book.entries.iter().filter_map(unused)).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
     let notes: String = notes.iter().map(|note| format!("{}\n", one_line(note, 300))).collect();
     print(&format!("{}{gap}{notes}", table(&rows)))
 }
 
-fn row(provider: &FoundProvider, model: &FoundModel) -> Vec<String> {
+/// Every model of a provider and whether it may be used; those that may come first.
+fn all(provider: &FoundProvider) -> impl Iterator<Item = (&FoundModel, bool)> {
+    let enabled = provider.models.iter().map(|model| (model, true));
+    enabled.chain(provider.disabled.iter().map(|model| (model, false)))
+}
+
+fn row(provider: &FoundProvider, (model, is_enabled): (&FoundModel, bool)) -> Vec<String> {
     let from = match (model.source, &provider.state) {
         (ModelSource::Listed, _) => provider.configured.endpoint.who(),
         (ModelSource::Configured, State::Reachable) => {
@@ -71,7 +78,8 @@ fn row(provider: &FoundProvider, model: &FoundModel) -> Vec<String> {
             format!("{}, your list, not checked", provider.configured.endpoint.who())
         }
     };
-    vec![model.id.clone(), model.display.clone(), from]
+    let state = if is_enabled { "" } else { ", disabled" };
+    vec![model.id.clone(), model.display.clone(), format!("{from}{state}")]
 }
 
 /// Why a provider shows none or not all of its models.
@@ -83,14 +91,22 @@ fn note(provider: &FoundProvider, limit: usize) -> Option<String> {
         State::Unreachable(fault) => Some(format!("{who}: {}", fault.message)),
         State::Stranger => Some(format!("{who}: another program answers there")),
         State::NotProbed => Some(format!("{who}: not asked")),
-        State::Reachable if provider.models.is_empty() => {
-            Some(format!("{who}: it has no chat model"))
-        }
-        State::Reachable => {
-            let more = provider.models.len().saturating_sub(limit);
-            (more > 0).then(|| format!("{who}: {more} more; --all shows them"))
-        }
+        State::Reachable => match all(provider).count() {
+            0 => Some(format!("{who}: it has no chat model")),
+            count => {
+                let more = count.saturating_sub(limit);
+                (more > 0).then(|| format!("{who}: {more} more; --all shows them"))
+            }
+        },
     }
+}
+
+/// How to use again what was disabled.
+fn disabled(provider: &FoundProvider) -> Option<String> {
+    let FoundModel { id, .. } = provider.disabled.first()?;
+    let (who, count) = (provider.configured.endpoint.who(), provider.disabled.len());
+    let which = if count == 1 { "it" } else { "the first of them" };
+    Some(format!("{who}: {count} disabled; `althing models enable {id}` enables {which}"))
 }
 
 /// Why a provider that was added has no models at all.
@@ -101,7 +117,7 @@ fn unused(entry: &Entry) -> Option<String> {
 
 fn json_lines(provider: &FoundProvider) -> Vec<String> {
     let reachable = provider.state == State::Reachable;
-    let line = |model: &FoundModel| {
+    let line = |(model, is_enabled): (&FoundModel, bool)| {
         serde_json::json!({
             "id": model.id,
             "provider": provider.configured.endpoint.id,
@@ -110,7 +126,8 @@ fn json_lines(provider: &FoundProvider) -> Vec<String> {
             "family": model.family,
             "listed": model.source == ModelSource::Listed,
             "reachable": reachable,
+            "enabled": is_enabled,
         })
     };
-    provider.models.iter().map(|model| format!("{}\n", line(model))).collect()
+    all(provider).map(|it| format!("{}\n", line(it))).collect()
 }

@@ -37,6 +37,7 @@ fn finding(book: &Book, lists: &[&str]) -> Found {
                 None => State::Unreachable(Fault::new(kind, "no list")),
             },
             models: own.chain(listed).collect(),
+            disabled: vec![],
         }
     });
     Found { providers: providers.collect() }

@@ -3,7 +3,7 @@
 use super::bus::{Bus, KEY, Serving, until};
 use super::logins;
 use super::streams::with_provider;
-use crate::harness::{Done, Home, signal, upstream};
+use crate::harness::{Home, signal, upstream};
 use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -21,7 +21,21 @@ fn a_person_keeps_providers_with_and_without_the_service() {
         let model = format!("{id}:fake-small");
         home.run(&["models", "disable", &model]).ends(0).says("is disabled");
         let refused = home.run(&["ask", "--models", &model, "Hello?"]);
-        home.run(&quoted_command(refused.ends(12).warns("disabled"))).ends(0).says("is enabled");
+        let help = quoted_command(&refused.ends(12).warns("disabled").err);
+        assert_eq!(listed_enabled(home, &model), Some(false));
+        let listed = home.run(&["models", "list"]);
+        listed.ends(0).says(", disabled\n").says(": 1 disabled; ");
+        assert_eq!(quoted_command(&listed.out), help);
+        let other = format!("{id}:fake-large");
+        home.run(&["models", "disable", &other]).ends(0);
+        let all = home.run(&["models", "list"]);
+        all.ends(0).says(&model).says(&other).says(": 2 disabled; ");
+        assert!(!all.out.contains("no chat model"), "{all:?}");
+        home.run(&["doctor"]).ends(0).says("0 models and 2 disabled at ");
+        home.run(&help).ends(0).says("is enabled");
+        assert_eq!(listed_enabled(home, &model), Some(true));
+        home.run(&quoted_command(&home.run(&["models"]).out)).ends(0);
+        assert_eq!(listed_enabled(home, &other), Some(true));
         let targets = [format!("{id}:err-503"), model.clone()];
         home.run(&["routes", "set", "fast", &targets[0], &targets[1]]).ends(3).warns("err-503");
         home.run(&["routes", "set", "fast", &model]).ends(0).says("1 target");
@@ -43,11 +57,18 @@ fn a_person_keeps_providers_with_and_without_the_service() {
     bus.home.run(&["providers", "add", "nonsense", "--no-key"]).ends(2).warns("provider_type");
 }
 
-/// The words of the command that an error tells the person to run, without the program's name.
+/// The words of the command that the person is told to run, without the program's name.
 #[track_caller]
-fn quoted_command(done: &Done) -> Vec<&str> {
-    let (_, rest) = done.err.split_once("`althing ").expect("it names a command");
+fn quoted_command(said: &str) -> Vec<&str> {
+    let (_, rest) = said.split_once("`althing ").expect("it names a command");
     rest.split_once('`').expect("the command ends").0.split(' ').collect()
+}
+
+/// Whether `models list --json` says that a model may be used; none where it is not listed.
+fn listed_enabled(home: &Home, model: &str) -> Option<bool> {
+    let listed = home.run(&["models", "list", "--json"]).ends(0).out.clone();
+    let mut lines = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.find(|it| it["id"] == model)?["enabled"].as_bool()
 }
 
 #[test]
