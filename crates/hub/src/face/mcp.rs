@@ -1,6 +1,8 @@
 //! Althing as tools of other programs' models: the Model Context Protocol on standard input and
 //! output. `tools.rs` has the tools, one row each; this file is the protocol's side.
 
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use crate::service::Service;

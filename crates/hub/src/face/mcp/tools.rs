@@ -264,8 +264,7 @@ impl Drop for StopOnDrop {
 
 async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
     let wanted: CompleteArguments = read(arguments)?;
-    service.library.refresh().await?;
-    let voice = service.voice(split_tools(&wanted.model).0, None)?;
+    let voice = service.find_voice(split_tools(&wanted.model).0, None).await?;
     let voice = service.with_tools(voice).await;
     let ask = Ask {
         max_tokens: wanted.max_tokens,
