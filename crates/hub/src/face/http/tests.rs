@@ -1,5 +1,6 @@
 //! The face in this process, by raw sockets.
 
+mod affinity;
 mod doors;
 pub mod kit;
 mod limits;
