@@ -2,8 +2,9 @@
 
 use super::bus::{Bus, KEY};
 use super::lives::once;
-use crate::harness::{on_path, unless_missing, upstream};
+use crate::harness::{Home, on_path, unless_missing, upstream};
 use crate::ipc::backend::Backend;
+use althing_testkit::Upstream;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
@@ -30,7 +31,8 @@ fn post(address: &str, token: &str, body: &Value) -> (String, Value) {
 
 #[test]
 fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
-    let (upstream, Some(bus)) = (upstream(), Bus::start()) else { return };
+    let home = Home::new().set("QUORUM_PAUSE_TIMEOUT", "0");
+    let (upstream, Some(bus)) = (upstream(), Bus::start_in(home)) else { return };
     if unless_missing(on_path("busctl"), "busctl").is_none() {
         return;
     }
@@ -54,6 +56,7 @@ fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
     assert_eq!(status, "200", "{answer}");
     let valid = ipc.call("validate_model", json!({"model_id": "added:fake-large"}));
     assert_eq!(valid["valid"], true, "{valid}");
+    discusses(&mut ipc, &upstream);
     home.run(&["ask", "--models", "added:fake-large", "Hello?"]).ends(0).says("answer");
     home.run(&["models"]).ends(0).says("added:fake-large");
     home.run(&["metrics"]).ends(0).says("Requests in the last 1 h: 2 (0 failed)");
@@ -73,6 +76,19 @@ fn a_provider_added_over_the_bus_is_used_by_every_face_without_a_restart() {
     drop(ipc);
     drop(serving);
     assert_eq!(holding(home.path(), KEY), Vec::<String>::new());
+}
+
+/// A frontend holds a discussion with the added provider's models, and each of them is asked.
+#[track_caller]
+fn discusses(ipc: &mut Backend, upstream: &Upstream) {
+    let models = ["fake-large", "fake-small"];
+    let before = models.map(|model| upstream.count(model));
+    let ids = models.map(|model| format!("added:{model}"));
+    let run = ipc.ask("run_discussion", json!({"question": "Hello?", "model_ids": ids}));
+    assert_eq!(ipc.answer(&run)["result"], json!({"status": "completed"}));
+    for (model, before) in models.into_iter().zip(before) {
+        assert!(upstream.count(model) > before, "nobody asked {model}");
+    }
 }
 
 /// The files below `folder` with `secret` in them.
