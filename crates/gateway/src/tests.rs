@@ -1,6 +1,7 @@
 //! The whole way, from a model to a server on loopback and back.
 
 use super::*;
+use crate::embed::Texts;
 use althing_chat::{Answer, Stop};
 use althing_stdx::Kind;
 use althing_testkit::upstream::{Options, Upstream};
@@ -252,8 +253,12 @@ async fn texts_as_vectors() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ";
     let url = always(format!("{head}{}\r\n\r\n{body}", body.len())).await;
     let embed = |name: &str, inputs: usize| {
-        let (endpoint, inputs) = (endpoint(name, &url), vec!["a".to_string(); inputs]);
-        async move { gateway(1).embed(&endpoint, "m", inputs, None).await }
+        let target = Target { endpoint: endpoint(name, &url), model: "m".into() };
+        let texts = Texts { inputs: vec!["a".to_string(); inputs], dimensions: None };
+        async move {
+            let done = gateway(1).embed(&[target], &texts).await;
+            done.map(|(_, embedded)| embedded).map_err(|declined| declined.fault)
+        }
     };
     let embedded = embed("openai", 1).await.unwrap();
     assert_eq!(embedded.vectors, [[1.0, 2.0]]);

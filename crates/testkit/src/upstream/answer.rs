@@ -63,8 +63,7 @@ pub(super) async fn answer(
         return Ok(full(status, JSON, bytes(body.to_string())));
     }
     let dialect = match seen.route {
-        Route::Chat(dialect) | Route::List(dialect) => Some(dialect),
-        Route::Embed => Some(Dialect::OpenAi),
+        Route::Chat(dialect) | Route::List(dialect) | Route::Embed(dialect) => Some(dialect),
         Route::Count => Some(Dialect::Anthropic),
         Route::Version => Some(Dialect::Ollama),
         Route::Login(_) | Route::Unknown => None,
@@ -124,8 +123,8 @@ impl Answering<'_> {
                 let whole = (wire.whole)(reply());
                 self.whole(whole)
             }
-            Route::Embed => {
-                let vectors = beside::embedded(self.seen);
+            Route::Embed(dialect) => {
+                let vectors = beside::embedded(dialect, self.seen);
                 self.whole(vectors)
             }
             Route::Count => {

@@ -33,8 +33,8 @@ pub struct Seen {
 pub enum Route {
     Chat(Dialect),
     List(Dialect),
-    /// OpenAI's vectors.
-    Embed,
+    /// Vectors.
+    Embed(Dialect),
     /// Anthropic's count of a prompt's tokens.
     Count,
     /// Ollama's version.
@@ -66,7 +66,7 @@ impl Seen {
         let (model, stream) = match route {
             Route::Chat(Dialect::Gemini) => gemini_target(head.uri.path()),
             // Ollama streams unless told not to, the others only if told to.
-            Route::Chat(_) | Route::Embed | Route::Count => {
+            Route::Chat(_) | Route::Embed(_) | Route::Count => {
                 let unsaid = route == Route::Chat(Dialect::Ollama);
                 let stream = body["stream"].as_bool().unwrap_or(unsaid);
                 (body["model"].as_str().unwrap_or_default().to_owned(), stream)
@@ -80,7 +80,7 @@ impl Seen {
 
     /// Whether it is a request to a model.
     pub(super) fn asks(&self) -> bool {
-        matches!(self.route, Route::Chat(_) | Route::Embed | Route::Count)
+        matches!(self.route, Route::Chat(_) | Route::Embed(_) | Route::Count)
     }
 
     /// Whether the client went away before the end.
@@ -161,10 +161,11 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
         _ if post && path.ends_with("/responses") => Route::Chat(Dialect::Responses),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
-        _ if post && path.ends_with("/embeddings") => Route::Embed,
+        _ if post && path.ends_with("/embeddings") => Route::Embed(Dialect::OpenAi),
         _ if post && path.ends_with("/messages/count_tokens") => Route::Count,
         _ if post && gemini && path.ends_with("enerateContent") => Route::Chat(Dialect::Gemini),
         "/api/chat" if post => Route::Chat(Dialect::Ollama),
+        "/api/embed" if post => Route::Embed(Dialect::Ollama),
         "/api/tags" if get => Route::List(Dialect::Ollama),
         "/api/version" if get => Route::Version,
         _ if get && gemini && path.ends_with("/models") => Route::List(Dialect::Gemini),

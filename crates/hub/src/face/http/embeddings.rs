@@ -8,8 +8,9 @@ use super::reply::{Reply, json, refusal};
 use super::router::Desk;
 use super::shape::Shape;
 use super::talk::{parse, passes, targets};
+use crate::service::Service;
 use althing_gateway::Target;
-use althing_gateway::embed::Embedded;
+use althing_gateway::embed::{Embedded, Texts};
 use althing_gateway::pass::Head;
 use althing_stdx::{Fault, Result};
 use axum::extract::{Request, State};
@@ -23,8 +24,7 @@ const INPUTS_MAX: usize = 2048;
 /// What a client wants to have embedded.
 #[derive(Debug, PartialEq)]
 struct Wanted {
-    inputs: Vec<String>,
-    dimensions: Option<u32>,
+    texts: Texts,
     /// Vectors as base64 of little-endian floats, which the official SDKs ask for.
     packed: bool,
 }
@@ -48,31 +48,28 @@ async fn answer(desk: Desk, request: Request) -> Result<Reply> {
         return Ok(pass::embed(&desk.service, &parts, targets, body, head).await);
     }
     let wanted = read(&parse(&body)?)?;
-    let embedded = first(&desk, &targets, &wanted).await?;
+    let embedded = embedded(&desk.service, &targets, &wanted.texts).await?;
     Ok(json(&write(&head.model, &embedded, wanted.packed)))
 }
 
-/// The vectors of the first target that has them.
-async fn first(desk: &Desk, targets: &[Target], wanted: &Wanted) -> Result<Embedded> {
-    let mut last = Fault::invalid("model: it leads nowhere");
-    for target in targets {
-        let (inputs, dimensions) = (wanted.inputs.clone(), wanted.dimensions);
-        let gateway = &desk.service.gateway;
-        let unanswered = Unanswered::new(&desk.service, Some(target));
-        let embedded = gateway.embed(&target.endpoint, &target.model, inputs, dimensions).await;
-        unanswered.over();
-        match embedded {
-            Ok(embedded) => {
-                desk.service.metrics.record(sample(&desk.service, target, false, embedded.usage));
-                return Ok(embedded);
+/// The vectors of the first target that gives them.
+async fn embedded(service: &Service, targets: &[Target], texts: &Texts) -> Result<Embedded> {
+    let unanswered = Unanswered::new(service, targets.first());
+    let done = service.gateway.embed(targets, texts).await;
+    unanswered.over();
+    match done {
+        Ok((target, embedded)) => {
+            service.library.answered(&target.endpoint.id);
+            service.metrics.record(sample(service, &target, false, embedded.usage));
+            Ok(embedded)
+        }
+        Err(declined) => {
+            if let Some(target) = declined.target.as_ref().or(targets.first()) {
+                service.metrics.record(sample(service, target, true, None));
             }
-            Err(fault) => {
-                desk.service.metrics.record(sample(&desk.service, target, true, None));
-                last = fault;
-            }
+            Err(declined.fault)
         }
     }
-    Err(last)
 }
 
 fn read(body: &Value) -> Result<Wanted> {
@@ -106,7 +103,7 @@ fn read(body: &Value) -> Result<Wanted> {
                 .ok_or_else(|| Fault::invalid("dimensions: must be a whole number"))?,
         ),
     };
-    Ok(Wanted { inputs, dimensions, packed })
+    Ok(Wanted { texts: Texts { inputs, dimensions }, packed })
 }
 
 fn write(model: &str, embedded: &Embedded, packed: bool) -> Value {
@@ -135,9 +132,10 @@ mod tests {
     #[test]
     fn texts_and_nothing_else() {
         let wanted = read(&value!({ "input": "a", "dimensions": 3 })).unwrap();
-        assert_eq!(wanted, Wanted { inputs: vec!["a".into()], dimensions: Some(3), packed: false });
+        let texts = Texts { inputs: vec!["a".into()], dimensions: Some(3) };
+        assert_eq!(wanted, Wanted { texts, packed: false });
         let wanted = read(&value!({ "input": ["a", "b"], "encoding_format": "base64" })).unwrap();
-        assert!(wanted.packed && wanted.inputs.len() == 2);
+        assert!(wanted.packed && wanted.texts.inputs.len() == 2);
         for (body, field) in [
             (value!({}), "input"),
             (value!({ "input": [] }), "input"),

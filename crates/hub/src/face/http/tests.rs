@@ -6,3 +6,4 @@ pub mod kit;
 mod limits;
 mod talking;
 mod through;
+mod vectors;

@@ -1,4 +1,4 @@
-//! Ollama's chat: one JSON object per line.
+//! Ollama's chat, one JSON object per line, and its vectors.
 
 use super::{CREATED_AT, Refusal, Stream, Wire, Wrong};
 use crate::upstream::{
@@ -70,6 +70,17 @@ fn last(reply: &Reply, message: Value) -> Value {
     last["prompt_eval_count"] = reply.input_tokens.into();
     last["eval_count"] = reply.output_tokens.into();
     last
+}
+
+/// The answer of `/api/embed`.
+pub(super) fn embedded(model: &str, vectors: Vec<Value>, tokens: usize) -> Value {
+    json!({
+        "model": model,
+        "embeddings": vectors,
+        "total_duration": 1_000_000,
+        "load_duration": 1_000_000,
+        "prompt_eval_count": tokens,
+    })
 }
 
 fn error(wrong: &Wrong<'_>) -> Refusal {

@@ -126,12 +126,15 @@ async fn ollama() {
     let result = json!([{"role": "tool", "content": "sunny"}]);
     let mut unsaid = chat(dialect, "m", true);
     unsaid.body.as_object_mut().unwrap().remove("stream");
+    let body = json!({"model": "m", "input": ["one two", "three"]});
+    let embed = Call { path: "/api/embed".into(), body, ..chat(dialect, "m", false) };
     let calls = [
         chat(dialect, "m", false),
         unsaid,
         chat(dialect, "m", false).with("tools", tools.clone()),
         chat(dialect, "m", true).with("tools", tools.clone()),
         chat(dialect, "m", true).with("tools", tools).with("messages", result),
+        embed,
         get("/api/tags"),
         get("/api/version"),
     ];
