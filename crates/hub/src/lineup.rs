@@ -17,7 +17,7 @@ use althing_assembly::demo;
 use althing_assembly::event::SeatInfo;
 use althing_assembly::methods::SEATS_MAX;
 use althing_gateway::{Endpoint, Price, Prices, Target, split_effort};
-use althing_stdx::{Fault, Result};
+use althing_stdx::{Fault, Kind, Result};
 use std::sync::Arc;
 
 /// Who sits, and what the person should know about it.
@@ -170,6 +170,16 @@ pub(crate) fn sitting(name: &str, book: &Book) -> Result<Sitting> {
     names::seat(name.trim(), book, book.found())
 }
 
+/// A bad name under the field it stands in, which every face calls otherwise.
+pub(crate) fn in_field(field: &'static str) -> impl Fn(Fault) -> Fault {
+    move |mut fault| {
+        if fault.kind == Kind::InvalidParams {
+            fault.message = format!("{field}: {}", fault.message);
+        }
+        fault
+    }
+}
+
 /// Seats exactly these: an alias, `provider:model`, a model's id, a name as it is shown,
 /// `demo:voice`, an agent; each may end in `@effort` and may be named more than once. Without findings the
 /// book's own count: what the providers listed when last asked.
@@ -179,8 +189,9 @@ pub fn resolve(names: &[String], book: &Book, found: Option<&Found>) -> Result<L
         return Err(Fault::invalid(format!("models: {count} are named; 1 to {SEATS_MAX} can sit")));
     }
     let found = found.unwrap_or(book.found());
+    let seat = |name: &String| names::seat(name.trim(), book, found);
     let seats: Result<Vec<Sitting>> =
-        names.iter().map(|name| names::seat(name.trim(), book, found)).collect();
+        names.iter().map(|name| seat(name).map_err(in_field("models"))).collect();
     Ok(Lineup::new(seats?, vec![]))
 }
 

@@ -5,7 +5,7 @@ use super::{Desk, print, tell};
 use crate::args::{AddLocal, AddOauth, AddProvider, Providers};
 use crate::input;
 use crate::terminal::table::table;
-use althing_gateway::provider;
+use althing_gateway::{Provider, provider};
 use althing_hub::service::words::{self, AddApiKey, Added, Caller, Challenge, ProviderInfo};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
@@ -34,7 +34,9 @@ pub async fn providers(action: Providers) -> Result<()> {
 }
 
 async fn add(desk: &Desk, args: AddProvider) -> Result<()> {
-    let wants_key = provider(&args.provider_type).is_none_or(|row| row.needs_key);
+    // What no key opens is refused without asking for one.
+    let takes_key = |row: &Provider| row.needs_key && !row.key_env.is_empty();
+    let wants_key = provider(&args.provider_type).is_some_and(takes_key);
     let api_key = key(&args, wants_key)?;
     let wanted = AddApiKey {
         name: args.name.unwrap_or_else(|| args.provider_type.clone()),

@@ -50,7 +50,7 @@ pub(super) fn is_known(name: &str, book: &Book) -> bool {
 fn known(name: &str, book: &Book) -> Option<Result<Sitting>> {
     let config = &book.config;
     if !is_model_name(name) {
-        return Some(Err(Fault::invalid(format!("models: {} is no name", quoted(name)))));
+        return Some(Err(Fault::invalid(format!("{} is no name", quoted(name)))));
     }
     if let Some(seat) = alias(name, book) {
         return Some(seat);
@@ -142,7 +142,7 @@ fn disabled(id: &str, model: &str) -> Fault {
 }
 
 fn ambiguous(name: &str, ids: &[String]) -> Fault {
-    Fault::invalid(format!("models: {} can be {}; name one", quoted(name), ids.join(" or ")))
+    Fault::invalid(format!("{} can be {}; name one", quoted(name), ids.join(" or ")))
 }
 
 fn demo_voice(name: &str) -> Result<Sitting> {

@@ -86,7 +86,8 @@ impl Service {
             return Err(Fault::invalid(format!("tools: at most {TOOLS_MAX}, not {count}")));
         }
         let (name, has_tools) = split_tools(&request.model_id);
-        let voice = self.find_counted(name, Some(affinity(&messages))).await?;
+        let voice = self.find_counted(name, Some(affinity(&messages))).await;
+        let voice = voice.map_err(lineup::in_field("model_id"))?;
         let ask = Ask {
             messages,
             tools: request.tools,

@@ -10,6 +10,7 @@ mod tests;
 
 use super::Service;
 use super::words::{Caller, Received};
+use crate::lineup::in_field;
 use althing_chat::{Message, Model, Tool};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
@@ -55,7 +56,8 @@ impl Service {
         let id = format!("stream_{:016x}", fastrand::u64(..));
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        let voice = self.find_voice(model_id, Some(hasher.finish())).await?;
+        let voice = self.find_voice(model_id, Some(hasher.finish())).await;
+        let voice = voice.map_err(in_field("model_id"))?;
         self.streams.create(caller, id, voice)
     }
 

@@ -76,6 +76,9 @@ fn a_person_logs_in_with_and_without_the_service() {
     let upstream = Upstream::start(Options::default());
     let Some(bus) = logins::bus(&upstream) else { return };
     let walk = |home: &Home, name: &str| {
+        let no_key = home.run(&["providers", "add", "copilot"]);
+        let help = quoted_command(&no_key.ends(2).warns("GitHub Copilot has no keys").err);
+        assert_eq!(help, ["providers", "add-oauth", "copilot"]);
         for kind in ["copilot", "dashscope"] {
             let id = format!("{name}-{kind}");
             let done = home.run(&["providers", "add-oauth", kind, "--name", &id]);

@@ -12,6 +12,7 @@ use crate::service::Service;
 use althing_gateway::Target;
 use althing_gateway::embed::{Embedded, Texts};
 use althing_gateway::pass::Head;
+use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Result};
 use axum::extract::{Request, State};
 use base64::Engine;
@@ -20,6 +21,8 @@ use serde_json::{Value, json as value};
 
 /// Texts in one request.
 const INPUTS_MAX: usize = 2048;
+/// Characters of a name that is repeated.
+const SHOWN_CHARS_MAX: usize = 80;
 
 /// What a client wants to have embedded.
 #[derive(Debug, PartialEq)]
@@ -44,6 +47,10 @@ async fn answer(desk: Desk, request: Request) -> Result<Reply> {
         return Err(Fault::invalid("model: a discussion has no vectors"));
     }
     let targets = targets(&desk, &head.model).await?;
+    if targets.is_empty() {
+        let model = one_line(&head.model, SHOWN_CHARS_MAX);
+        return Err(Fault::invalid(format!("model: '{model}' has no embeddings; take another")));
+    }
     if passes(&openai::DIALECT, &targets) {
         return Ok(pass::embed(&desk.service, &parts, targets, body, head).await);
     }

@@ -7,6 +7,7 @@ use super::discussion;
 use super::pass;
 use super::reply::{Reply, events, json, refusal};
 use super::router::Desk;
+use crate::lineup::in_field;
 use crate::log::now_ms;
 use crate::workers::split_tools;
 use althing_chat::{Answer, Delta, Speaking, Usage};
@@ -85,10 +86,11 @@ fn affinity(headers: &HeaderMap, head: &through::Head) -> Option<u64> {
 
 /// What a name means: from memory, and only where nobody knows it from the store and the providers.
 pub(super) async fn targets(desk: &Desk, model: &str) -> Result<Vec<Target>> {
-    match desk.service.targets(model) {
+    let found = match desk.service.targets(model) {
         Err(fault) if fault.kind == Kind::UnknownModel => desk.service.find_targets(model).await,
         found => found,
-    }
+    };
+    found.map_err(in_field("model"))
 }
 
 /// Whether every target takes the body as it is; one that does not would be left out otherwise.

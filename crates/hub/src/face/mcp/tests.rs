@@ -57,4 +57,6 @@ async fn a_bare_name_is_looked_for_where_nobody_has_listed_anything_yet() {
     assert_eq!(upstream.count("qwen3-8b"), 1);
     let nobody = client.call("complete", json!({ "model": "nobody", "prompt": "Hello?" })).await;
     assert_eq!(nobody["isError"], true, "{nobody}");
+    let unnamed = client.call("complete", json!({ "model": "", "prompt": "Hello?" })).await;
+    assert_eq!(unnamed["content"][0]["text"], "model: '' is no name (invalid_params)");
 }

@@ -2,6 +2,7 @@
 
 use super::Teller;
 use crate::council;
+use crate::lineup::in_field;
 use crate::runs::{Control, Run};
 use crate::service::Service;
 use crate::service::discuss::{self, Discussion};
@@ -264,7 +265,8 @@ impl Drop for StopOnDrop {
 
 async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
     let wanted: CompleteArguments = read(arguments)?;
-    let voice = service.find_voice(split_tools(&wanted.model).0, None).await?;
+    let voice = service.find_voice(split_tools(&wanted.model).0, None).await;
+    let voice = voice.map_err(in_field("model"))?;
     let voice = service.with_tools(voice).await;
     let ask = Ask {
         max_tokens: wanted.max_tokens,

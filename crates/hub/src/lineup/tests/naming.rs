@@ -71,7 +71,7 @@ fn what_only_the_lists_tell() {
 
 #[test]
 fn what_nobody_can_seat() {
-    refused("twin", Kind::InvalidParams, &["'twin' can be ollama:twin or custom:twin"]);
+    refused("twin", Kind::InvalidParams, &["models: 'twin' can be ollama:twin or custom:twin"]);
     refused(
         "qwen3:9b",
         Kind::UnknownModel,
@@ -86,7 +86,7 @@ fn what_nobody_can_seat() {
     refused("o3x", Kind::UnknownModel, &["o3x"]);
     refused("demo:no/voice", Kind::UnknownModel, &["demo:builder"]);
     refused("evil\u{1b}[31m", Kind::InvalidParams, &["\\u{1b}[31m"]);
-    refused("", Kind::InvalidParams, &["is no name"]);
+    refused("", Kind::InvalidParams, &["models: '' is no name"]);
     refused(&"x".repeat(201), Kind::InvalidParams, &["xxx…"]);
 }
 

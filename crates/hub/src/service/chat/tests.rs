@@ -70,6 +70,15 @@ async fn a_discussion_seats_who_was_added() {
 }
 
 #[tokio::test]
+async fn a_bad_name_is_a_fault_of_its_field() {
+    let service = service(&[]).await;
+    let completed = service.complete(&caller(), request("", vec![Message::user("Hello?")])).await;
+    assert_eq!(completed.unwrap_err().message, "model_id: '' is no name");
+    let opened = service.create_stream(&caller(), "").await;
+    assert_eq!(opened.unwrap_err().message, "model_id: '' is no name");
+}
+
+#[tokio::test]
 async fn a_dead_target_is_passed_over() {
     let (service, upstream) = (service(&[]).await, upstream(&["err-503", "m"]));
     add(&service, "Box", "vllm", &upstream).await.unwrap();

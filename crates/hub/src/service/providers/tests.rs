@@ -125,7 +125,7 @@ async fn what_cannot_be_added() {
     let odd = AddApiKey { provider_type: "nobody".into(), ..good() };
     check(odd, "provider_type: one of openai, anthropic").await;
     let login = AddApiKey { provider_type: "copilot".into(), ..good() };
-    check(login, "custom, not 'copilot'").await;
+    check(login, "GitHub Copilot has no keys; `althing providers add-oauth copilot` logs in").await;
     check(AddApiKey { api_key: None, ..good() }, "api_key: required for 'openai'").await;
     check(key(" "), "api_key: required").await;
     check(key(&"k".repeat(4_097)), "api_key: 1 to 4096 characters, not 4097").await;

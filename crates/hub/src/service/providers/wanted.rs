@@ -2,6 +2,7 @@
 
 use crate::config::{self, Config};
 use crate::service::words::AddApiKey;
+use althing_gateway::login::{LoginRow, login_row};
 use althing_gateway::{Endpoint, PROVIDERS, Provider, provider};
 use althing_stdx::redact::Secret;
 use althing_stdx::text::one_line;
@@ -63,6 +64,11 @@ pub(crate) fn checked_name(name: &str) -> Result<String> {
 fn row(name: &str) -> Result<&'static Provider> {
     let takes_key = |row: &&Provider| !row.key_env.is_empty();
     provider(name.trim()).filter(takes_key).ok_or_else(|| {
+        if let Some(LoginRow { provider, title, .. }) = login_row(name.trim()) {
+            return Fault::invalid(format!(
+                "provider_type: {title} has no keys; `althing providers add-oauth {provider}` logs in"
+            ));
+        }
         let names = PROVIDERS.iter().filter(takes_key).map(|row| row.name);
         let names = names.collect::<Vec<_>>().join(", ");
         let wrong = one_line(name, SHOWN_CHARS_MAX);

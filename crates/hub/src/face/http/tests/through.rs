@@ -32,6 +32,7 @@ fn body(path: &str, model: &str, stream: bool) -> String {
     let mut body = json!({ "model": model, "stream": stream });
     match path {
         "/v1/responses" => body["input"] = said,
+        "/v1/embeddings" => body["input"] = "Hi".into(),
         _ => body["messages"] = said,
     }
     if path == "/v1/messages" {
@@ -211,6 +212,27 @@ async fn faults_keep_their_status_and_the_clients_shape() {
                 assert_eq!(is_anthropic, path == "/v1/messages", "{answer:?}");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn a_bad_name_is_a_fault_of_the_field_it_stands_in() {
+    let upstream = upstream();
+    let face = face(&upstream).await;
+    let both = "model: 'fake-large' can be openai:fake-large or anthropic:fake-large; name one";
+    let silent = "model: 'demo:skeptic' has no embeddings; take another";
+    for (path, model, want) in [
+        ("/v1/chat/completions", "fake-large", both),
+        ("/v1/responses", "fake-large", both),
+        ("/v1/embeddings", "fake-large", both),
+        ("/v1/chat/completions", "", "model: '' is no name"),
+        ("/v1/embeddings", "", "model: '' is no name"),
+        ("/v1/embeddings", "demo:skeptic", silent),
+    ] {
+        let answer = face.ask("POST", path, &body(path, model, false)).await;
+        assert_eq!(answer.status, 400, "{path} {model}: {answer:?}");
+        let error = answer.json()["error"].clone();
+        assert_eq!((&error["message"], &error["param"]), (&json!(want), &json!("model")));
     }
 }
 
