@@ -1,7 +1,8 @@
 """A D-Bus client for the tests: calls come as JSON lines, answers go as JSON lines.
 
     {"id": 1, "interface": "Chat", "method": "Complete", "body": ["fast", [{"role": "user"}], {}]}
-    {"id": 1, "reply": [{"success": true, ...}]}        or {"id": 1, "error": name, "text": text}
+    {"id": 1, "reply": [{"success": {"type": "b", "data": true}, ...}]}
+                                                        or {"id": 1, "error": name, "text": text}
     {"signal": "ProviderAdded", "body": ["prov_1"]}
 
 Types come from the introspection. Inside a variant a text is s, a whole number i (x where it does
@@ -46,13 +47,13 @@ def typed(kind, value):
     return value
 
 
-def plain(value):
+def shown(value):
     if isinstance(value, Variant):
-        return plain(value.value)
+        return {"type": value.signature, "data": shown(value.value)}
     if isinstance(value, dict):
-        return {key: plain(it) for key, it in value.items()}
+        return {key: shown(it) for key, it in value.items()}
     if isinstance(value, list):
-        return [plain(it) for it in value]
+        return [shown(it) for it in value]
     return value
 
 
@@ -73,7 +74,7 @@ async def call(bus, methods, wanted, lanes):
     if reply.message_type == MessageType.ERROR:
         return say(id=wanted["id"], error=reply.error_name, text=reply.body[0])
     lanes.extend(open(fd, encoding="utf-8") for fd in reply.unix_fds)
-    say(id=wanted["id"], reply=plain(reply.body))
+    say(id=wanted["id"], reply=shown(reply.body))
 
 
 async def main():

@@ -11,3 +11,4 @@ mod requests;
 mod shape;
 mod streams;
 mod tools;
+mod types;

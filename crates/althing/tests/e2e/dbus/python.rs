@@ -2,6 +2,7 @@
 
 use super::bus::Bus;
 use super::requests::table::shaped;
+use super::types::untyped;
 use crate::harness::{peers, unless_missing};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -79,7 +80,7 @@ impl Python {
     fn reply(mut line: Value) -> Reply {
         match line["error"].as_str() {
             Some(error) => Err((error.into(), line["text"].as_str().unwrap_or_default().into())),
-            None => Ok(line["reply"][0].take()),
+            None => Ok(untyped(line["reply"][0].take())),
         }
     }
 
@@ -127,6 +128,7 @@ impl Python {
         loop {
             let line = self.lines.recv_timeout(LINE_MAX).expect("the client says nothing");
             self.heard += &line;
+            self.heard.push('\n');
             let line = serde_json::from_str(&line).unwrap();
             if is_it(&line) {
                 return line;

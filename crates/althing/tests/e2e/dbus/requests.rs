@@ -22,7 +22,7 @@ const CONFIG: &str = "[prices]\n\"openai:fake-small\" = { input = 1.0, output = 
 const MODEL: &[u8; 32] = b"GGUF\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 /// A bus whose service logs in at the upstream, and knows a price and a file.
-fn stage() -> Option<(Upstream, Bus)> {
+pub fn stage() -> Option<(Upstream, Bus)> {
     let upstream = Upstream::start(Options::default());
     let bus = logins::bus(&upstream)?;
     let config = bus.home.path().join(".config/althing");
@@ -74,10 +74,16 @@ fn python_makes_every_request_in_both_forms() {
     let Some((upstream, bus)) = stage() else { return };
     let _serving = bus.serve();
     let Some(python) = Python::start(&bus) else { return };
+    make_every_request(&upstream, &bus, python);
+}
+
+/// Plays the table and gives everything that was heard.
+pub fn make_every_request(upstream: &Upstream, bus: &Bus, python: Python) -> String {
     let python = RefCell::new(python);
-    play(&upstream, &bus, true, &|interface, method, _, body| {
+    play(upstream, bus, true, &|interface, method, _, body| {
         python.borrow_mut().call(interface, method, body)
     });
+    python.borrow().heard.clone()
 }
 
 #[test]

@@ -26,19 +26,19 @@ pub fn talk(python: &mut Python, model: &str) -> String {
     stream
 }
 
-fn open(python: &mut Python, typed: bool, model: &str) -> String {
+pub fn open(python: &mut Python, typed: bool, model: &str) -> String {
     let made = python.ask_in(typed, "CreateStream", &json!({"model_id": model}));
     made["stream_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
 }
 
-fn say(python: &mut Python, typed: bool, stream: &str, mut fields: Value) {
+pub fn say(python: &mut Python, typed: bool, stream: &str, mut fields: Value) {
     fields["stream_id"] = stream.into();
     let sent = python.ask_in(typed, "SendMessage", &fields);
     assert_eq!(sent["success"], true, "{sent}");
 }
 
 /// Every answer up to the one that is done.
-fn pull(python: &mut Python, typed: bool, stream: &str, options: &Value) -> Vec<Value> {
+pub fn pull(python: &mut Python, typed: bool, stream: &str, options: &Value) -> Vec<Value> {
     let mut answers = vec![];
     for _ in 0..PIECES_MAX {
         let mut fields = options.clone();

@@ -2,9 +2,10 @@
 
 use super::bus::Bus;
 use super::python::Reply;
+use super::types::untyped;
 use crate::harness::Done;
 use althing_hub::face::dbus::{BUS_NAME, OBJECT_PATH};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// A call by `busctl`; its signature is needed.
 pub fn busctl(bus: &Bus, interface: &str, method: &str, signature: &str, body: &Value) -> Reply {
@@ -20,8 +21,8 @@ pub fn busctl(bus: &Bus, interface: &str, method: &str, signature: &str, body: &
     let done = Done::of(command.output().unwrap());
     match done.code {
         Some(0) => {
-            let reply: Value = serde_json::from_str(&done.out).unwrap();
-            Ok(plain(reply["data"][0].clone()))
+            let mut reply: Value = serde_json::from_str(&done.out).unwrap();
+            Ok(untyped(reply["data"][0].take()))
         }
         // It shows the text and keeps the name to itself.
         _ => Err((String::new(), done.err)),
@@ -110,19 +111,5 @@ fn text(kind_of: &str, value: &Value) -> String {
         ("u", other) => format!("uint32 {other}"),
         ("x", other) => format!("int64 {other}"),
         (_, other) => other.to_string(),
-    }
-}
-
-/// What `busctl` prints, without its types.
-fn plain(value: Value) -> Value {
-    match value {
-        Value::Object(mut map) if map.contains_key("type") && map.contains_key("data") => {
-            plain(map.remove("data").unwrap())
-        }
-        Value::Object(map) => {
-            map.into_iter().map(|(key, value)| (key, plain(value))).collect::<Map<_, _>>().into()
-        }
-        Value::Array(all) => json!(all.into_iter().map(plain).collect::<Vec<_>>()),
-        other => other,
     }
 }
