@@ -124,12 +124,15 @@ where
         ended = &mut driver => ended,
         () = looking => unreachable!("it looks around once and waits"),
         () = left.notified() => {
-            backend.place.stop();
+            backend.place.close();
             finish(&peer, driver.as_mut(), std::future::pending()).await
         }
-        () = stop => finish(&peer, driver.as_mut(), backend.place.cancel()).await,
+        () = stop => {
+            backend.place.close();
+            finish(&peer, driver.as_mut(), backend.place.cancel()).await
+        }
     };
-    backend.place.stop();
+    backend.place.close();
     // Whether it was saved in time or not, there is nothing more to do.
     let _ = timeout(SAVE_MAX, backend.place.saved()).await;
     ended

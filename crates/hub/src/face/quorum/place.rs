@@ -2,6 +2,7 @@
 
 use crate::runs::Control;
 use althing_stdx::{Fault, Kind, Result};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -11,65 +12,67 @@ pub(super) struct Place(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    holder: Option<Holder>,
+    /// Whoever holds the place, and behind it who waits for that. All but the last are cancelled,
+    /// so whatever is asked of the discussion is asked of the last.
+    line: VecDeque<Holder>,
     /// Of the latest discussion, also when nobody holds the place any more.
     control: Option<Control>,
+    /// Whether the frontend has left: whoever still comes begins cancelled.
+    is_closed: bool,
+    next_ticket: u64,
 }
 
-/// A request that holds the place. What is asked of it before its discussion has begun is kept.
+/// A request that holds the place, or will. What is asked of it before its discussion has begun is
+/// kept.
 struct Holder {
+    ticket: u64,
     is_resumed: bool,
     is_cancelled: bool,
+    control: Option<Control>,
     /// Turns true when its last event has been handed to the connection.
     is_told: watch::Sender<bool>,
 }
 
-/// The place, held until this is dropped.
-pub(super) struct Held(Place);
+/// A stand in the line, left when this is dropped.
+pub(super) struct Held {
+    place: Place,
+    ticket: u64,
+}
 
 impl Place {
     /// Takes the place. Where whoever holds it has been cancelled, waits until it is free.
     pub async fn take(&self) -> Result<Held> {
-        self.left(|holder| holder.is_cancelled).await;
-        let mut state = self.state();
-        if state.holder.is_some() {
-            let message = "A discussion is already in progress. \
-                           Cancel it first or wait for completion.";
-            return Err(Fault::new(Kind::Busy, message));
+        let held = self.stand()?;
+        // Somebody between may leave before the first does.
+        while let Some(told) = self.before(held.ticket) {
+            wait(told).await;
         }
-        let is_told = watch::Sender::new(false);
-        *state = State {
-            holder: Some(Holder { is_resumed: false, is_cancelled: false, is_told }),
-            control: None,
-        };
-        Ok(Held(self.clone()))
+        Ok(held)
     }
 
     /// Ends a pause of the discussion, or its next one.
     pub fn resume(&self) {
         let mut state = self.state();
-        let State { holder: Some(holder), control } = &mut *state else { return };
-        match control {
+        let Some(holder) = state.line.back_mut() else { return };
+        match &holder.control {
             Some(control) => control.go_on(),
             None => holder.is_resumed = true,
         }
     }
 
-    /// Stops the discussion and returns when the place is free.
+    /// Stops the discussion and returns when it has left.
     pub async fn cancel(&self) {
         self.stop();
-        self.left(|_| true).await;
+        let told = self.state().line.back().map(|last| last.is_told.subscribe());
+        if let Some(told) = told {
+            wait(told).await;
+        }
     }
 
-    /// Stops the discussion.
-    pub fn stop(&self) {
-        let mut state = self.state();
-        if let Some(holder) = &mut state.holder {
-            holder.is_cancelled = true;
-        }
-        if let Some(control) = &state.control {
-            control.cancel();
-        }
+    /// Stops the discussion, and every later one as it begins.
+    pub fn close(&self) {
+        self.state().is_closed = true;
+        self.stop();
     }
 
     /// Returns when the latest discussion is over and saved.
@@ -80,14 +83,37 @@ impl Place {
         }
     }
 
-    /// Waits until whoever holds the place has left, where that one `may` be waited for.
-    async fn left(&self, may: impl Fn(&Holder) -> bool) {
-        let told =
-            self.state().holder.as_ref().filter(|it| may(it)).map(|it| it.is_told.subscribe());
-        if let Some(mut told) = told {
-            // An error means that it has left.
-            let _ = told.wait_for(|is_told| *is_told).await;
+    fn stop(&self) {
+        if let Some(holder) = self.state().line.back_mut() {
+            holder.stop();
         }
+    }
+
+    /// Goes to the end of the line, where nobody in it wants to go on.
+    fn stand(&self) -> Result<Held> {
+        let mut state = self.state();
+        if state.line.back().is_some_and(|last| !last.is_cancelled) {
+            let message = "A discussion is already in progress. \
+                           Cancel it first or wait for completion.";
+            return Err(Fault::new(Kind::Busy, message));
+        }
+        let (ticket, is_cancelled) = (state.next_ticket, state.is_closed);
+        state.next_ticket += 1;
+        state.line.push_back(Holder {
+            ticket,
+            is_resumed: false,
+            is_cancelled,
+            control: None,
+            is_told: watch::Sender::new(false),
+        });
+        Ok(Held { place: self.clone(), ticket })
+    }
+
+    /// Who stands directly before `ticket`.
+    fn before(&self, ticket: u64) -> Option<watch::Receiver<bool>> {
+        let state = self.state();
+        let before = state.line.iter().take_while(|holder| holder.ticket < ticket).last();
+        before.map(|holder| holder.is_told.subscribe())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,17 +122,33 @@ impl Place {
     }
 }
 
+async fn wait(mut told: watch::Receiver<bool>) {
+    // An error means that it has left.
+    let _ = told.wait_for(|is_told| *is_told).await;
+}
+
+impl Holder {
+    fn stop(&mut self) {
+        self.is_cancelled = true;
+        if let Some(control) = &self.control {
+            control.cancel();
+        }
+    }
+}
+
 impl Held {
     /// The discussion has begun: hands over its reins, and what was asked of it meanwhile.
     pub fn begin(&self, control: &Control) {
-        let mut state = self.0.state();
-        let Some(holder) = &state.holder else { return };
+        let mut state = self.place.state();
+        let ours = state.line.iter_mut().find(|holder| holder.ticket == self.ticket);
+        let Some(holder) = ours else { return };
         if holder.is_resumed {
             control.go_on();
         }
         if holder.is_cancelled {
             control.cancel();
         }
+        holder.control = Some(control.clone());
         state.control = Some(control.clone());
     }
 }
@@ -114,8 +156,10 @@ impl Held {
 impl Drop for Held {
     /// A request that breaks off, with its connection or by itself, leaves no discussion behind.
     fn drop(&mut self) {
-        self.0.stop();
-        if let Some(holder) = self.0.state().holder.take() {
+        let mut state = self.place.state();
+        let at = state.line.iter().position(|holder| holder.ticket == self.ticket);
+        if let Some(mut holder) = at.and_then(|at| state.line.remove(at)) {
+            holder.stop();
             // Nobody may be waiting for it.
             let _ = holder.is_told.send(true);
         }
