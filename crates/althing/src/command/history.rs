@@ -1,11 +1,11 @@
 //! `history`, `show` and `export`: runs that have been.
 
-use super::{Desk, plan, print};
+use super::{Desk, plan, print, tell};
 use crate::args;
 use crate::terminal::council::Lines;
 use crate::terminal::table::cut_table;
 use crate::watch::View;
-use althing_hub::config::Choice;
+use althing_hub::config::{self, Choice};
 use althing_hub::export::{self, Format};
 use althing_hub::log::now_ms;
 use althing_hub::store::{RunRow, Standing};
@@ -96,7 +96,7 @@ pub async fn export(args: args::Export) -> Result<()> {
     let desk = Desk::open();
     let format = match &args.format {
         Some(name) => Format::parse(name)?,
-        None => Format::parse(desk.config.export_format.name())?,
+        None => own_format(&desk)?,
     };
     let store = desk.store()?;
     let id = store.run(&args.run).await?.id;
@@ -105,6 +105,17 @@ pub async fn export(args: args::Export) -> Result<()> {
         None => print(&text),
         Some(path) => write(path, &text),
     }
+}
+
+/// The person's own format, where it is one of ours: PDF is for frontends.
+fn own_format(desk: &Desk) -> Result<&'static Format> {
+    if *desk.config.export_format == config::Format::Pdf {
+        let note = "export_format: pdf is not written here, so this is md; html prints well from a \
+                    browser";
+        tell(desk.screen, note);
+        return Format::parse("md");
+    }
+    Format::parse(desk.config.export_format.name())
 }
 
 /// Writes beside the target and moves it there, so that no half file is ever seen. A link stays a

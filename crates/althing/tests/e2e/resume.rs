@@ -162,6 +162,9 @@ fn history_show_and_export_of_what_is_not_there() {
     home.run(&["show", "last"]).ends(3);
     home.run(&["ask", "q", "--models", "demo:builder"]).ends(0);
     home.run(&["export", "last", "--format", "pdf"]).ends(2).warns("html");
+    // A format of frontends: here that is ours.
+    std::fs::write(home.path().join(".env"), "QUORUM_EXPORT_FORMAT=pdf").unwrap();
+    home.run(&["export", "last"]).ends(0).says("# q").warns("html");
 }
 
 #[test]

@@ -51,9 +51,16 @@ pub enum Format {
     Json,
     Html,
     Txt,
+    /// Written by frontends only.
+    Pdf,
 }
 
 impl Choice for Format {
-    const ALL: &'static [(&'static str, Format)] =
-        &[("md", Format::Md), ("json", Format::Json), ("html", Format::Html), ("txt", Format::Txt)];
+    const ALL: &'static [(&'static str, Format)] = &[
+        ("md", Format::Md),
+        ("json", Format::Json),
+        ("html", Format::Html),
+        ("txt", Format::Txt),
+        ("pdf", Format::Pdf),
+    ];
 }

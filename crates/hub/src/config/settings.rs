@@ -118,13 +118,9 @@ fn choice<T: Choice>(text: &str) -> Result<T, String> {
     })
 }
 
-/// Quorum's `text` is our `txt`; its `pdf` does not exist here.
+/// Quorum's `text` is our `txt`.
 fn format(text: &str) -> Result<Format, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "text" => Ok(Format::Txt),
-        "pdf" => Err("pdf is not written; html prints well from a browser".into()),
-        _ => choice(text),
-    }
+    if text.eq_ignore_ascii_case("text") { Ok(Format::Txt) } else { choice(text) }
 }
 
 fn whole<T>(text: &str, range: RangeInclusive<T>) -> Result<T, String>

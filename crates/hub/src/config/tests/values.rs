@@ -39,6 +39,7 @@ fn every_variable_sets_its_value() {
         ("export_dir", "QUORUM_EXPORT_DIR", "/elsewhere", "/elsewhere"),
         ("export_format", "QUORUM_EXPORT_FORMAT", "text", "txt"),
         ("export_format", "QUORUM_EXPORT_FORMAT", "html", "html"),
+        ("export_format", "QUORUM_EXPORT_FORMAT", "PDF", "pdf"),
     ];
     for (key, env, value, want) in table {
         let home = Home::new(&[(env, value)]);
@@ -65,7 +66,7 @@ fn wrong_values_are_named_and_the_default_stands() {
         ("model_timeout_seconds", "QUORUM_MODEL_TIMEOUT", "9", "from 10 to 600"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", &"long".repeat(99), "longlong…'"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", "\u{1b}[31m", "\\u{1b}[31m"),
-        ("export_format", "QUORUM_EXPORT_FORMAT", "pdf", "html prints well"),
+        ("export_format", "QUORUM_EXPORT_FORMAT", "docx", "one of md, json, html, txt, pdf"),
         ("models", "ALTHING_MODELS", &"m,".repeat(21), "names 21 models; at most 20"),
         ("models", "ALTHING_MODELS", &"m".repeat(201), "cannot be the name of a model"),
     ];

@@ -2,7 +2,7 @@
 
 use super::params::Params;
 use super::{Backend, PROTOCOL_VERSION, advisor, discussion, models, roles, validate};
-use crate::config::Choice;
+use crate::config::{Choice, Format};
 use althing_jsonrpc::{Cx, Value};
 use althing_stdx::Result;
 use futures_util::future::BoxFuture;
@@ -91,8 +91,19 @@ async fn get_config(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
         "log_dir": config.data_dir.display().to_string(),
         "report_dir": config.report_dir.display().to_string(),
         "export_dir": config.export_dir.as_ref().map(|folder| folder.display().to_string()),
-        "export_format": config.export_format.name(),
+        "export_format": export_word(*config.export_format),
     }))
+}
+
+/// A format by the words that frontends know; they write each of them themselves.
+fn export_word(format: Format) -> &'static str {
+    match format {
+        // They have no HTML.
+        Format::Md | Format::Html => "md",
+        Format::Txt => "text",
+        Format::Json => "json",
+        Format::Pdf => "pdf",
+    }
 }
 
 async fn get_user_settings(backend: &Backend, _: Cx, _: Params) -> Result<Value> {

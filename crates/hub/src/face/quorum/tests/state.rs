@@ -245,3 +245,22 @@ async fn the_chosen_language_is_spoken() {
         assert!(call.ask.messages[0].text.contains("Write in Swedish"), "{:?}", call.ask);
     }
 }
+
+/// Frontends write exports themselves and know no other words than these four.
+#[tokio::test(start_paused = true)]
+async fn the_format_of_exports_is_told_in_their_words() {
+    let table = [
+        ("md", "md"),
+        ("text", "text"),
+        ("txt", "text"),
+        ("json", "json"),
+        ("pdf", "pdf"),
+        ("html", "md"),
+        ("docx", "md"),
+    ];
+    for (configured, want) in table {
+        let machine = Machine::new().env("QUORUM_EXPORT_FORMAT", configured);
+        let config = machine.connect().call("get_config", json!({})).await;
+        assert_eq!(config["export_format"], want, "{configured}");
+    }
+}
