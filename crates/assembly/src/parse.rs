@@ -1,7 +1,9 @@
 //! Labelled answers as models really write them: bold, in headings, in lists, reordered, on one
 //! line, with prose around them.
 
-use crate::event::{Confidence, Level};
+mod confidence;
+
+pub use confidence::{confidence, score_of};
 
 /// The texts under `labels` in `answer`, in the order of `labels`. A label counts at the start of a
 /// line in any case and dress, or inside a line in capitals. The first place where a label stands is
@@ -24,52 +26,10 @@ pub fn before<'a>(answer: &'a str, labels: &[&str]) -> &'a str {
     undress(&answer[..find(answer, labels).first().map_or(answer.len(), |mark| mark.start)])
 }
 
-/// A confidence in a text: a level, a number from 0 to 100, or both.
-pub fn confidence(text: &str) -> Option<Confidence> {
-    let level = word_of(text, &["HIGH", "MEDIUM", "LOW"])
-        .map(|at| [Level::High, Level::Medium, Level::Low][at]);
-    let number = number(text);
-    let level = level.or_else(|| number.map(level_of))?;
-    Some(Confidence { level, score: number.unwrap_or(score_of(level)) })
-}
-
-/// The number that stands for a level where none was given.
-pub fn score_of(level: Level) -> u8 {
-    match level {
-        Level::High => 85,
-        Level::Medium => 60,
-        Level::Low => 30,
-    }
-}
-
-fn level_of(score: u8) -> Level {
-    match score {
-        75.. => Level::High,
-        45.. => Level::Medium,
-        _ => Level::Low,
-    }
-}
-
 /// The index of the word of `words` that stands first in `text` as a whole word, in any case.
 pub fn word_of(text: &str, words: &[&str]) -> Option<usize> {
     text.split(|c: char| !c.is_alphanumeric())
         .find_map(|token| words.iter().position(|word| token.eq_ignore_ascii_case(word)))
-}
-
-/// The first number from 0 to 100 that is not part of a word; `0.85` is 85.
-fn number(text: &str) -> Option<u8> {
-    let tokens = text.split(|c: char| !(c.is_alphanumeric() || c == '.'));
-    tokens.map(|token| token.trim_matches('.')).find_map(|token| {
-        if let Ok(whole) = token.parse::<u8>() {
-            return (whole <= 100).then_some(whole);
-        }
-        let part = token.parse::<f64>().ok().filter(|_| token.contains('.'))?;
-        match part {
-            part if (0.0..=1.0).contains(&part) => Some((part * 100.0).round() as u8),
-            part if (1.0..=100.0).contains(&part) => Some(part.round() as u8),
-            _ => None,
-        }
-    })
 }
 
 /// A place in an answer where a label stands.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::Level;
 
 /// Sections joined by ` | `, `-` where one is missing.
 #[track_caller]
@@ -94,8 +95,41 @@ fn confidences() {
     check("0.7", Some((Level::Medium, 70)));
     check("12.5 %", Some((Level::Low, 13)));
     check("MEDIUM 150", Some((Level::Medium, 60)));
+    check("**HIGH** — 92", Some((Level::High, 92)));
+    check("HIGH: 92 percent", Some((Level::High, 92)));
+    check("92 (HIGH)", Some((Level::High, 92)));
+    check("MEDIUM-HIGH (72)", Some((Level::Medium, 72)));
+    check("LOW\n20", Some((Level::Low, 20)));
+    check("HIGH 0.9, since we agree", Some((Level::High, 90)));
+    check("MEDIUM. I would say 55% by now", Some((Level::Medium, 55)));
+    check("LOW: it is at most 20/100", Some((Level::Low, 20)));
+    check("8/10", Some((Level::High, 80)));
+    check("HIGH (9 / 10)", Some((Level::High, 90)));
+    check("MEDIUM, 6.5 out of 10", Some((Level::Medium, 65)));
+    check("**85**", Some((Level::High, 85)));
+    check("0", Some((Level::Low, 0)));
+    check("1.0", Some((Level::High, 100)));
     check("the progress is slow and highly uncertain", None);
     check("", None);
+}
+
+#[test]
+fn numbers_that_are_no_confidence() {
+    #[track_caller]
+    fn check(text: &str, want: Option<u8>) {
+        assert_eq!(confidence(text).map(|c| c.score), want, "{text}");
+    }
+    check("HIGH - all 3 of us agree on it", Some(85));
+    check("HIGH - 3 of us agree on it", Some(85));
+    check("HIGH, 2 of 3 agree", Some(85));
+    check("HIGH (4/5)", Some(85));
+    check("HIGH\n1. It is cheap.\n2. It is fast.", Some(85));
+    check("LOW, since version 3.2 is from 2024", Some(30));
+    check("MEDIUM: the 90s and the 3rd of May", Some(60));
+    check("MEDIUM, v2.50% is no number", Some(60));
+    check("HIGH 250%", Some(85));
+    check("all 3 of us agree", None);
+    check("11/10", None);
 }
 
 #[test]
