@@ -1,7 +1,7 @@
 //! Models as frontends know them: their ids, and lists by provider.
 
 use super::Backend;
-use super::params::Params;
+use super::params::{Params, is_model_id};
 use crate::book::Book;
 use crate::discover::{FoundProvider, display_of};
 use crate::lineup::{self, Sitting};
@@ -93,19 +93,21 @@ fn rank(provider: &FoundProvider) -> (usize, usize) {
     }
 }
 
-/// A provider's models. The first provider that has an id keeps it; elsewhere, and at Ollama, it is
-/// written in full.
+/// A provider's models. The first provider that has an id keeps it; elsewhere, at Ollama, and where
+/// nobody could ask for it by that, it is written in full. One that nobody could ask for at all is
+/// left out.
 fn group(provider: &FoundProvider, book: &Book, taken: &mut HashSet<String>) -> Group {
     let endpoint = &provider.configured.endpoint;
     let entry = |(model, display): (String, Option<String>)| {
         let whole_id = format!("{}:{model}", endpoint.id);
         let is_free = endpoint.provider.name != "ollama" && !book.routes.contains_key(&model);
-        let is_plain = is_free && taken.insert(model.clone());
+        let is_plain = is_free && is_model_id(&model) && taken.insert(model.clone());
         let display = display_of(&model, display.as_deref());
-        Entry { id: if is_plain { model } else { whole_id.clone() }, whole_id, display }
+        let id = if is_plain { model } else { whole_id.clone() };
+        is_model_id(&id).then_some(Entry { id, whole_id, display })
     };
-    let entries = models(provider, book).into_iter().take(LISTED_MAX).map(entry).collect();
-    Group { provider: endpoint.id.clone(), entries }
+    let entries = models(provider, book).into_iter().filter_map(entry).take(LISTED_MAX);
+    Group { provider: endpoint.id.clone(), entries: entries.collect() }
 }
 
 /// The person's own list, else what the provider lists, else its usual models where there is a key
@@ -141,7 +143,8 @@ fn alias_group(book: &Book) -> Option<Group> {
         book.behind(alias)?.ok()?;
         Some(Entry { id: alias.clone(), whole_id: alias.clone(), display: alias.clone() })
     };
-    let entries: Vec<Entry> = book.routes.keys().filter_map(entry).take(LISTED_MAX).collect();
+    let aliases = book.routes.keys().filter(|alias| is_model_id(alias));
+    let entries: Vec<Entry> = aliases.filter_map(entry).take(LISTED_MAX).collect();
     (!entries.is_empty()).then(|| Group { provider: ALIAS.into(), entries })
 }
 

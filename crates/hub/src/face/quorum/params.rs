@@ -123,6 +123,15 @@ pub(super) fn model_ids(name: &str, value: &Value, max: usize) -> Result<Vec<Str
 /// A model's id: its characters and its length.
 pub(super) fn model_id(name: &str, value: &Value) -> Result<String> {
     let id = text(name, value)?;
+    check_id(name, id).map(|()| id.to_string())
+}
+
+/// Whether a model can be asked for by this id.
+pub(super) fn is_model_id(id: &str) -> bool {
+    check_id("id", id).is_ok()
+}
+
+fn check_id(name: &str, id: &str) -> Result<()> {
     if id.is_empty() {
         return Err(wrong(name, "cannot be empty"));
     }
@@ -138,7 +147,7 @@ pub(super) fn model_id(name: &str, value: &Value) -> Result<String> {
     if !id.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return Err(wrong(name, "must start with a letter or digit"));
     }
-    Ok(id.to_string())
+    Ok(())
 }
 
 /// The name of a method.

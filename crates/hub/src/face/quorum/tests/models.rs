@@ -89,6 +89,33 @@ async fn the_well_known_come_first_and_ollama_last() {
     assert_eq!(shown(&list(&mut client).await), want);
 }
 
+/// Names as servers of one's own give them: a path, with a blank, too long alone or with the
+/// provider.
+#[tokio::test(start_paused = true)]
+async fn what_is_listed_can_be_asked_for() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default());
+    let (long, longer) = ("x".repeat(94), "x".repeat(101));
+    let names = ["/models/Qwen3-8B.gguf", "my model", "_x", "qwen", &long, &longer];
+    let v1 = format!("{}/v1", upstream.url());
+    let machine = Machine::new()
+        .env("LMSTUDIO_BASE_URL", &v1)
+        .env("LMSTUDIO_MODELS", &format!("{},{long}", names[0]))
+        .env("CUSTOM_BASE_URL", &v1)
+        .env("CUSTOM_MODELS", &names.join(","));
+    let mut client = machine.connect();
+    let models = list(&mut client).await;
+    let ids = |provider: &str| -> Vec<&str> {
+        models[provider].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect()
+    };
+    assert_eq!(ids("lmstudio"), ["lmstudio:/models/Qwen3-8B.gguf", &long]);
+    assert_eq!(ids("custom"), ["custom:/models/Qwen3-8B.gguf", "custom:_x", "qwen"]);
+    for id in ids("lmstudio").into_iter().chain(ids("custom")) {
+        let answer = client.call("validate_model", json!({"model_id": id})).await;
+        assert_eq!(answer, json!({"valid": true, "error": null}), "{id}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_delays_nothing() {
     let _still = Still::hold();
