@@ -11,6 +11,9 @@ mod state;
 use crate::harness::Home;
 use backend::Backend;
 use serde_json::json;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 
 #[test]
 fn it_is_ready_at_once_however_it_is_called() {
@@ -24,14 +27,50 @@ fn it_is_ready_at_once_however_it_is_called() {
     }
 }
 
-/// Whatever it has to read first: nobody writes into this configuration, so reading it never ends.
+/// As long as its first line cannot be written it has made nothing, and what is configured
+/// meanwhile counts.
 #[test]
 fn it_says_so_before_it_does_anything_else() {
-    let config = tempfile::tempdir().unwrap();
-    let pipe = config.path().join("config.toml");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let home = Home::new().set("ALTHING_CONFIG", &pipe.display().to_string());
-    drop(Backend::start(&home));
+    let home = Home::new();
+    let (output, mut unread) = UnixStream::pair().unwrap();
+    let full = fill(&output);
+    let mut backend = Backend::start_into(&home, &["--ipc"], OwnedFd::from(output).into());
+    backend.until_it_waits();
+    assert!(!home.data().exists());
+    std::fs::write(home.path().join(".env"), "QUORUM_ROUNDS_PER_AGENT=7").unwrap();
+    unread.read_exact(&mut vec![0; full]).unwrap();
+    backend.read(unread);
+    backend.hears_ready();
+    assert_eq!(backend.call("get_config", json!({}))["rounds_per_agent"], 7);
+    backend.leave().ends(0);
+}
+
+/// Writes until no more is taken; so many bytes.
+fn fill(mut output: &UnixStream) -> usize {
+    output.set_nonblocking(true).unwrap();
+    let mut full = 0;
+    for piece in [4096, 1] {
+        while let Ok(written) = output.write(&vec![b' '; piece]) {
+            full += written;
+        }
+    }
+    output.set_nonblocking(false).unwrap();
+    full
+}
+
+/// Nobody writes into these pipes, so to read one of them would never end.
+#[test]
+fn pipes_in_place_of_files_do_not_keep_it() {
+    let home = Home::new();
+    for file in [".config/althing/config.toml", ".quorum/.env"] {
+        let pipe = home.path().join(file);
+        std::fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    }
+    let mut backend = Backend::start(&home);
+    backend.call("get_config", json!({}));
+    backend.signal("TERM");
+    backend.end().ends(0).warns("config.toml: is no regular file").warns(".quorum/.env");
 }
 
 #[test]

@@ -209,8 +209,15 @@ pub(super) fn read_bounded(
     path: &Path,
     bytes_max: u64,
 ) -> std::result::Result<Option<Vec<u8>>, String> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    let opened = fs::metadata(path).and_then(|found| match found.is_file() {
+        true => File::open(path).map(Some),
+        // To open a pipe, or to read from a terminal, may never end.
+        false => Ok(None),
+    });
+    let file = match opened {
+        Ok(Some(file)) => file,
+        Ok(None) if is_nothing(path) => return Ok(None),
+        Ok(None) => return Err("is no regular file, so it is not used".into()),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -225,6 +232,11 @@ pub(super) fn read_bounded(
         }
         Ok(_) => Ok(Some(bytes)),
     }
+}
+
+/// Whether a person says by `path` that there is no file.
+fn is_nothing(path: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|real| real == Path::new("/dev/null"))
 }
 
 #[cfg(unix)]

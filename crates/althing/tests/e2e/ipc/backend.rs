@@ -4,7 +4,7 @@ use crate::harness::{Done, Home, really_wait, signal};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -45,25 +45,50 @@ impl Backend {
     pub fn start_as(home: &Home, args: &[&str]) -> Backend {
         let (mut backend, output) = Backend::start_unread(home, args);
         backend.read(output);
-        let ready = backend.next();
+        backend.hears_ready();
+        backend
+    }
+
+    /// It says that it is ready, and nothing before that.
+    pub fn hears_ready(&mut self) {
+        let ready = self.next();
         let params = json!({"version": env!("CARGO_PKG_VERSION"), "protocol_version": "1.0.0"});
         assert_eq!(ready, json!({"jsonrpc": "2.0", "method": "ready", "params": params}));
-        backend
     }
 
     /// Starts it with nobody who reads what it says.
     pub fn start_unread(home: &Home, args: &[&str]) -> (Backend, ChildStdout) {
+        let mut backend = Backend::start_into(home, args, Stdio::piped());
+        let output = backend.child.stdout.take().unwrap();
+        (backend, output)
+    }
+
+    /// Starts it with `output` for what it says.
+    pub fn start_into(home: &Home, args: &[&str], output: Stdio) -> Backend {
         let errors = home.path().join(format!("stderr-{}", fastrand::u64(..)));
         let mut command = home.command(args);
-        command.stdin(Stdio::piped()).stderr(File::create(&errors).unwrap());
+        command.stdin(Stdio::piped()).stdout(output).stderr(File::create(&errors).unwrap());
         let mut child = command.spawn().unwrap();
-        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        let input = child.stdin.take();
         let (lines, unheard) = (channel().1, VecDeque::new());
-        (Backend { child, input, lines, unheard, errors, requests: 0 }, output)
+        Backend { child, input, lines, unheard, errors, requests: 0 }
+    }
+
+    /// Returns when it waits for something: by its state it sleeps.
+    pub fn until_it_waits(&self) {
+        let stat = format!("/proc/{}/stat", self.child.id());
+        for _ in 0..EXIT_MAX.as_millis() / POLL.as_millis() {
+            let line = std::fs::read_to_string(&stat).unwrap();
+            if line.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S")) {
+                return;
+            }
+            really_wait(POLL);
+        }
+        panic!("it did not wait within {EXIT_MAX:?}");
     }
 
     /// Begins to read what it says.
-    pub fn read(&mut self, output: ChildStdout) {
+    pub fn read(&mut self, output: impl Read + Send + 'static) {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let mut lines = BufReader::new(output).lines();

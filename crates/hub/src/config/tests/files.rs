@@ -56,6 +56,26 @@ fn broken_dotenv_files() {
     home(&vec![b'\n'; 64 * 1024 + 1]).warns(&["longer than 65536 bytes"]);
 }
 
+/// Reading one of these might never end.
+#[test]
+fn what_is_no_file_is_named_and_not_read() {
+    for (path, name) in [(TOML, "config.toml"), (QUORUM, "~/.quorum/.env")] {
+        let home = Home::new(&[]).with(path, "");
+        let path = home.folder.path().join(path);
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        home.warns(&["the file"]);
+        let warning = &home.warnings()[0];
+        assert!(warning.contains(name) && warning.contains("is no regular file"), "{warning}");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        home.warns(&["is no regular file"]);
+        fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        home.warns(&[]);
+    }
+}
+
 #[test]
 fn broken_toml_files() {
     let warns = |text: &str, parts: &[&str]| Home::new(&[]).with(TOML, text).warns(parts);
