@@ -76,6 +76,7 @@ async fn attend() -> Result<()> {
     let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
     let (reader, writer) = (stdio::input(), stdio::output());
     quorum::serve(runs, world.home, reader, writer, stops.next()).await;
+    library.store().hasten();
     // Who has not ended by then is killed.
     let settled = tokio::time::timeout(PARTING_MAX, agents::settle());
     let _ = tokio::join!(library.workers().close_within(PARTING_MAX), settled);

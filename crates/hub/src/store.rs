@@ -37,7 +37,8 @@ const LEASES: &str = "runs";
 /// Where the turn of the rotating synthesizer is counted.
 const ROTATION: &str = "rotation";
 
-/// The store. Clones are the same store; dropping the last one waits until all is written.
+/// The store. Clones are the same store; dropping the last one waits until all is written, unless
+/// it is in haste.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
@@ -88,6 +89,12 @@ impl Store {
         let reader = Arc::new(Mutex::new(place.open_to_read()?));
         let writer = Writer::new(db, place.clone());
         Ok(Store(Arc::new(Inner { place, leases, reader, writer })))
+    }
+
+    /// For a program that ends: from now on nobody waits for another process that writes, but a
+    /// moment. What is not written then is lost, as after a crash.
+    pub fn hasten(&self) {
+        self.0.writer.hasten();
     }
 
     /// Takes the right to write `run`; `Busy` where a living process has it.

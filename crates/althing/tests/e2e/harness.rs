@@ -2,7 +2,7 @@
 
 use althing_assembly::Event;
 use althing_testkit::{Options, Upstream};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -227,4 +227,33 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 /// Whether the tests that can be large shall be.
 pub fn is_soak() -> bool {
     std::env::var_os("ALTHING_SOAK").is_some()
+}
+
+/// Holds the database against every writer until it is dropped.
+pub struct Locked(Child);
+
+impl Locked {
+    pub fn hold(home: &Home) -> Locked {
+        let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
+                      db.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()";
+        let mut child = Command::new("python3")
+            .args(["-c", script])
+            .arg(home.data().join("althing.db"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "locked\n");
+        Locked(child)
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // It ends with its input.
+        let _ = self.0.wait();
+    }
 }

@@ -1,10 +1,9 @@
 //! Stopping and going on, by hand.
 
-use crate::harness::{Done, Home, THREE, upstream};
+use crate::harness::{Done, Home, Locked, THREE, upstream};
 use althing_assembly::event::{Speech, What};
 use althing_testkit::{Options, Upstream};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Sends a signal by its name: this crate forbids the unsafe call.
@@ -76,35 +75,6 @@ fn the_way_on_that_a_failed_run_names_leads_on() {
     failed.ends(20).says("--retry-failed");
     home.run(&["resume", "last"]).ends(20);
     home.run(&["resume", "last", "--retry-failed"]).ends(0).says("Consensus");
-}
-
-/// Holds the database against every writer until it is dropped.
-struct Locked(Child);
-
-impl Locked {
-    fn hold(home: &Home) -> Locked {
-        let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
-                      db.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()";
-        let mut child = Command::new("python3")
-            .args(["-c", script])
-            .arg(home.data().join("althing.db"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "locked\n");
-        Locked(child)
-    }
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        // It ends with its input.
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

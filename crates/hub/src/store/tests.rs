@@ -1,5 +1,6 @@
 //! The store as its users see it, and as other processes, full disks and killed writers leave it.
 
+mod haste;
 mod process;
 
 use super::*;

@@ -3,9 +3,10 @@
 //! thread is for what may take longer, such as waiting for another process.
 
 use super::file::{BUSY_WAIT_MAX, Place, Trouble};
-use althing_stdx::{Fault, Result};
+use althing_stdx::{Fault, Kind, Result};
 use rusqlite::{Connection, ErrorCode};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -15,10 +16,12 @@ use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 pub(super) const QUEUE_MAX: usize = 1024;
 /// Jobs in one transaction; the rest make the next.
 const BATCH_MAX: usize = 256;
+/// Another process is waited for in such steps; between them the wait may be cut short.
+const WAIT_STEP: Duration = Duration::from_millis(50);
 /// How long a job that nobody waits for may stay in line, to be written with others.
 const LATER: Duration = Duration::from_millis(20);
 
-/// The way to the connection. Dropping it waits until everything queued is written.
+/// The way to the connection. Dropping it waits until everything queued is written or given up.
 pub(super) struct Writer(Arc<Desk>);
 
 struct Desk {
@@ -29,6 +32,8 @@ struct Desk {
     /// Free places in line; closed after a panic, when nobody knows what was written.
     places: Semaphore,
     place: Place,
+    /// Whether there is no time to wait for another process.
+    is_hasty: AtomicBool,
 }
 
 #[derive(Default)]
@@ -50,7 +55,14 @@ impl Writer {
             left: Condvar::new(),
             places: Semaphore::new(QUEUE_MAX),
             place,
+            is_hasty: AtomicBool::new(false),
         }))
+    }
+
+    /// From now on another process is waited for no longer than one step, also by whoever does so
+    /// already.
+    pub fn hasten(&self) {
+        self.0.is_hasty.store(true, Ordering::Relaxed);
     }
 
     /// A place in line; waits while there is none.
@@ -185,6 +197,18 @@ impl Desk {
         self.line.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    fn is_hasty(&self) -> bool {
+        self.is_hasty.load(Ordering::Relaxed)
+    }
+
+    fn not_begun(&self, error: rusqlite::Error) -> Fault {
+        if !(is_busy(&error) && self.is_hasty()) {
+            return self.place.fault(error.into());
+        }
+        let message = "another process keeps it locked, and there is no time to wait";
+        Fault::new(Kind::Busy, format!("{}: {message}", self.place)).source(error)
+    }
+
     fn stopped(&self) -> Fault {
         Fault::internal(format!("{}: its writer has stopped", self.place))
     }
@@ -225,17 +249,14 @@ impl Turn<'_> {
     fn write(self, wait_max: Duration) {
         // A transaction ends with whoever has begun it.
         let db = self.0.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let begun = Open::begin(&db, wait_max);
-        let is_busy = |error: &rusqlite::Error| {
-            error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_max.is_zero()
-        };
-        if begun.as_ref().is_err_and(is_busy) {
+        let begun = Open::begin(&db, wait_max, || self.0.is_hasty());
+        if wait_max.is_zero() && begun.as_ref().is_err_and(is_busy) {
             return;
         }
         let mut batch = self.batch();
         let place = &self.0.place;
         let committed = begun
-            .map_err(|error| place.fault(error.into()))
+            .map_err(|error| self.0.not_begun(error))
             .and_then(|all| transact(all, place, &mut batch));
         for job in batch {
             job.done(committed.clone());
@@ -323,9 +344,20 @@ where
 struct Open<'a>(&'a Connection);
 
 impl<'a> Open<'a> {
-    fn begin(db: &'a Connection, wait_max: Duration) -> rusqlite::Result<Open<'a>> {
-        db.busy_timeout(wait_max)?;
-        order(db, "BEGIN IMMEDIATE")?;
+    /// Waits for another process until `wait_max` has passed, or it `is_enough`.
+    fn begin(
+        db: &'a Connection,
+        wait_max: Duration,
+        is_enough: impl Fn() -> bool,
+    ) -> rusqlite::Result<Open<'a>> {
+        db.busy_timeout(wait_max.min(WAIT_STEP))?;
+        let mut left = wait_max;
+        while let Err(error) = order(db, "BEGIN IMMEDIATE") {
+            left = left.saturating_sub(WAIT_STEP);
+            if left.is_zero() || !is_busy(&error) || is_enough() {
+                return Err(error);
+            }
+        }
         // Nobody but a reader can be in the way now, and only for a moment.
         db.busy_timeout(BUSY_WAIT_MAX)?;
         Ok(Open(db))
@@ -343,6 +375,10 @@ impl Drop for Open<'_> {
             let _ = order(self.0, "ROLLBACK");
         }
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 /// One of the few orders that frame all work, which are not read anew each time.

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::discussion::until_freed;
-use crate::harness::{Home, THREE};
+use crate::harness::{Done, Home, Locked, THREE};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ enum End {
 
 const ENDS: [End; 4] = [End::Leaves, End::Signal("TERM"), End::Signal("INT"), End::StopsReading];
 
-fn end(mut backend: Backend, how: End) {
+fn end(mut backend: Backend, how: End) -> Done {
     println!("{how:?}");
     let done = match how {
         End::Leaves => backend.leave(),
@@ -33,6 +33,7 @@ fn end(mut backend: Backend, how: End) {
         }
     };
     assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{how:?}: {done:#?}");
+    done
 }
 
 #[test]
@@ -131,5 +132,41 @@ fn behind_a_request_for_a_discussion() {
         } else {
             home.run(&["ask", "Hello?", "--models", THREE]).ends(0);
         }
+    }
+}
+
+/// Another process keeps the store to itself: it does not stay for that, and what it cannot save
+/// lacks only its end.
+#[test]
+fn while_nothing_can_be_saved() {
+    for how in ENDS {
+        let home = Home::new();
+        let mut backend = Backend::start(&home);
+        backend.call("get_config", json!({}));
+        let _locked = Locked::hold(&home);
+        backend.ask("add_to_input_history", json!({"input": "Hello?"}));
+        end(backend, how);
+        home.is_left();
+    }
+}
+
+#[test]
+fn in_a_pause_while_nothing_can_be_saved() {
+    for how in ENDS {
+        let upstream = crate::harness::upstream();
+        let home = Home::with(&upstream);
+        let mut backend = Backend::start(&home);
+        backend.discuss("Hello?");
+        backend.event("phase_complete");
+        let locked = Locked::hold(&home);
+        let done = end(backend, how);
+        if !matches!(how, End::StopsReading) {
+            done.says("discussion_cancelled").says(r#""result":{"status":"completed"}"#);
+        }
+        assert!(!done.out.contains("discussion_error"), "{done:#?}");
+        drop(locked);
+        home.is_left();
+        home.run(&["history"]).ends(0).says("Hello?").says("interrupted");
+        home.run(&["resume", "last"]).ends(0).says("3 turns are kept").says("Consensus");
     }
 }

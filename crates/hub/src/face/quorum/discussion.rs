@@ -8,7 +8,7 @@ use crate::config::{Choice, Synthesizer};
 use crate::lineup;
 use crate::runs::{Request, Run};
 use althing_assembly::Method;
-use althing_assembly::event::{Ending, Roles};
+use althing_assembly::event::{Ending, Roles, What};
 use althing_jsonrpc::{Cx, Value};
 use althing_stdx::{Fault, Kind, Result};
 use serde_json::json;
@@ -26,14 +26,19 @@ async fn hold(backend: &Backend, cx: &Cx, wanted: Wanted, place: &Held) -> Resul
     let mut wire = Wire::new(wanted.method, wanted.ids.clone());
     let run = backend.runs.start(wanted.request(backend)?).await?;
     place.begin(&run.control);
-    let mut seq = 0;
+    let (mut seq, mut is_cancelled) = (0, false);
     loop {
         let batch = run.log.since(seq).await;
         let Some(last) = batch.last() else { break };
         seq = last.seq + 1;
+        is_cancelled = matches!(last.what, What::RunEnded { ending: Ending::Cancelled, .. });
         for note in batch.iter().flat_map(|event| wire.on(&event.what)) {
             tell(cx, note).await?;
         }
+    }
+    // It does not wait to be saved: another process may be in the way, and it is told already.
+    if is_cancelled {
+        return Ok(json!({"status": "completed"}));
     }
     finish(cx, &wire, run).await
 }

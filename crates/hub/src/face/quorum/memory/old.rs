@@ -4,9 +4,12 @@ use crate::face::quorum::params::lenient;
 use crate::store::Store;
 use serde_json::Value;
 use std::path::Path;
+use std::time::Duration;
 
 /// Bytes of a file; a larger one is not taken over.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How long a frontend waits until a value is saved: another process may be in the way.
+const SAVE_MAX: Duration = Duration::from_millis(100);
 
 /// The value under `key`; where there is none yet, that of Quorum's `file`, or its `member`, which
 /// becomes ours. What cannot be read is null.
@@ -28,9 +31,11 @@ pub(super) async fn take_over(
         None => whole,
     };
     if !value.is_null() {
-        // What cannot be saved now is read again next time. Another process may have been first.
+        // What cannot be saved now is saved later, or read again next time. Another process may
+        // have been first.
         let kept = value.clone();
-        let _ = store.update(key, move |before| before.unwrap_or(kept)).await;
+        let saving = store.update(key, move |before| before.unwrap_or(kept));
+        let _ = tokio::time::timeout(SAVE_MAX, saving).await;
     }
     value
 }

@@ -2,7 +2,7 @@
 
 use super::kit::{Client, Machine};
 use crate::store::Standing;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -77,6 +77,29 @@ async fn a_discussion_that_nobody_waited_for_is_cancelled_in_order() {
     let [.., event, answer] = &lines[..] else { panic!("{lines:?}") };
     assert!(event.contains(r#""method":"discussion_cancelled""#), "{event}");
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":1,"result":{"status":"completed"}}"#);
+    assert_eq!(standing(&machine).await, Standing::Cancelled);
+}
+
+/// Another process keeps the store: that it was cancelled is told once, and nothing else of it.
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_discussion_does_not_wait_to_be_saved() {
+    let machine = Machine::on_disk();
+    let mut client = machine.connect();
+    client.call("get_config", json!({})).await;
+    let other = rusqlite::Connection::open(machine.database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let params = json!({"question": "Why?", "model_ids": ["demo:ada", "demo:bob"]});
+    let run = client.request("run_discussion", params).await;
+    let cancel = client.request("cancel_discussion", json!({})).await;
+    let event: Value = serde_json::from_str(&client.read().await.unwrap()).unwrap();
+    assert_eq!(event["method"], "discussion_cancelled");
+    for (id, status) in [(run, "completed"), (cancel, "cancellation_requested")] {
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"status": status}});
+        assert_eq!(client.read().await.unwrap(), answer.to_string());
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    client.close().await;
+    assert_eq!(client.rest().await, Vec::<String>::new());
     assert_eq!(standing(&machine).await, Standing::Cancelled);
 }
 
