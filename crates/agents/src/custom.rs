@@ -3,6 +3,7 @@
 use crate::reader::Format;
 use althing_stdx::{Fault, Result};
 use std::iter::Peekable;
+use std::path::{Path, PathBuf};
 use std::str::Chars;
 
 /// How a command gets its prompt.
@@ -39,6 +40,23 @@ impl Custom {
         let (prompt, format) = (PromptMode::Stdin, Format::Text);
         Ok(Custom { name: name.into(), words, prompt, format, variables: vec![] })
     }
+}
+
+/// `command` with its program at the place that it has from `folder`, so that it means the same in
+/// every other one. A program that is looked for on the path stays, and what is no command too.
+pub fn anchored(command: &str, folder: &Path) -> String {
+    let Ok(mut words) = words(command) else { return command.to_string() };
+    let relative = words.first_mut().filter(|it| it.contains('/') && !it.starts_with('/'));
+    let Some(program) = relative else { return command.to_string() };
+    // Taken apart and put together again, it loses its single dots.
+    let place: PathBuf = folder.join(&*program).components().collect();
+    *program = place.display().to_string();
+    words.iter().map(|word| as_one(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word in quotes, however it is made.
+fn as_one(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Splits as a shell would, without doing anything a shell would: quotes and backslashes only.
@@ -108,5 +126,21 @@ mod tests {
             assert!(words(command).unwrap_err().message.starts_with("command: "), "{command}");
         }
         assert_eq!(Custom::new("x", " ").unwrap_err().message, "command: is empty");
+    }
+
+    /// The words of a command that is anchored in `/a b`.
+    #[track_caller]
+    fn check_anchored(command: &str, expected: &[&str]) {
+        assert_eq!(words(&anchored(command, Path::new("/a b"))).unwrap(), expected, "{command}");
+    }
+
+    #[test]
+    fn a_command_means_the_same_from_every_folder() {
+        check_anchored("./x", &["/a b/x"]);
+        check_anchored("bin/./x ./y 'it''s' \"d'e\"", &["/a b/bin/x", "./y", "its", "d'e"]);
+        check_anchored(r"../it\'s '' \\", &["/a b/../it's", "", "\\"]);
+        for same in ["x ./y", "/bin/x  -v", "", "./x 'open"] {
+            assert_eq!(anchored(same, Path::new("/a b")), same);
+        }
     }
 }

@@ -16,7 +16,7 @@ mod row;
 mod timer;
 
 pub use agent::{Adapter, Agent, Auth, Limits, Options};
-pub use custom::{Custom, PromptMode};
+pub use custom::{Custom, PromptMode, anchored};
 pub use invocation::{GUARD, guard};
 pub use probe::Installed;
 pub use process::group::settle;

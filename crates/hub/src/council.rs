@@ -136,7 +136,7 @@ impl Runs {
         let mut task = check(&wanted.task)?;
         let seating = agents::seat(&wanted, &task, &self.library).await?;
         let root = root(&wanted, &task)?;
-        let recorded = recorded(&wanted, root.as_deref());
+        let recorded = recorded(&wanted, root.as_deref(), &self.library.means().world.cwd);
         task.repo_context.root = root.as_ref().map(|root| root.display().to_string());
         let mut lineup = seating.lineup;
         // A program in the folder looks for itself.
@@ -194,9 +194,10 @@ pub(crate) fn sit_again(
     Ok(seats)
 }
 
-/// The task as it is held: who was named beside it sits instead of whom it names, and its
-/// repository is the one that is read, so that the log alone tells how to go on.
-fn recorded(wanted: &Wanted, root: Option<&Path>) -> Value {
+/// The task as it is held: who was named beside it sits instead of whom it names, its repository is
+/// the one that is read and its programs are those that `here` has, so that the log alone tells how
+/// to go on, from whatever folder.
+fn recorded(wanted: &Wanted, root: Option<&Path>, here: &Path) -> Value {
     let mut task = wanted.task.clone();
     if let Some(agents) = task.get_mut("agents").and_then(Value::as_object_mut) {
         if !wanted.planners.is_empty() {
@@ -209,6 +210,7 @@ fn recorded(wanted: &Wanted, root: Option<&Path>) -> Value {
     if let Some(root) = root {
         task["repo_context"]["root"] = root.display().to_string().into();
     }
+    programs::anchor(&mut task, here);
     task
 }
 

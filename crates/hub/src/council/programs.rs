@@ -4,10 +4,11 @@ use super::folder::{folder_of, raw_name};
 use crate::agents::{Place, Seated};
 use crate::config::{AgentConfig, Config};
 use crate::lineup::Sitting;
-use althing_agents::{Adapter, Auth, Custom, Format, PromptMode, ROWS};
+use althing_agents::{Adapter, Auth, Custom, Format, PromptMode, ROWS, anchored};
 use althing_assembly::council::Terms;
 use althing_assembly::council::task::Agent;
 use althing_stdx::{Fault, Result};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,6 +142,21 @@ fn sitting(agent: &Agent, wanted: AgentConfig) -> Sitting {
     let name = agent.name.clone().filter(|name| !name.trim().is_empty());
     let seat = Sitting::agent(&id, wanted);
     Sitting { name: name.unwrap_or(id), ..seat }
+}
+
+/// Makes every program of `task` that is named by its path the one that is meant in the folder
+/// `here`.
+pub(super) fn anchor(task: &mut Value, here: &Path) {
+    let Some(agents) = task.get_mut("agents").and_then(Value::as_object_mut) else { return };
+    let all = agents.values_mut().flat_map(|it| match it {
+        Value::Array(planners) => planners.iter_mut().collect(),
+        judge => vec![judge],
+    });
+    for command in all.filter_map(|agent| agent.get_mut("command")) {
+        if let Some(text) = command.as_str() {
+            *command = anchored(text, here).into();
+        }
+    }
 }
 
 /// Gives the agents at the table what they have there: the repository to read, a folder for what

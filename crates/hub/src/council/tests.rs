@@ -124,6 +124,18 @@ fn every_error_of_a_task_is_told() {
     }
 }
 
+#[test]
+fn what_is_recorded_means_the_same_from_every_folder() {
+    use serde_json::json;
+    let agents = |planner: &str, judge: &str| json!({ "planners": [{ "command": planner }, { "model": "m" }], "judge": { "command": judge } });
+    let task = |agents: Value| json!({ "task": "x", "agents": agents });
+    let wanted = Wanted { task: task(agents("./plan.py -v", "judge ./x")), ..Wanted::default() };
+    let told = recorded(&wanted, None, Path::new("/a b"));
+    assert_eq!(told, task(agents("'/a b/plan.py' '-v'", "judge ./x")));
+    let wanted = Wanted { task: json!({ "task": "x" }), ..Wanted::default() };
+    assert_eq!(recorded(&wanted, None, Path::new("/a b")), wanted.task);
+}
+
 fn problems(task: Value, repo: Option<&Path>) -> Vec<Problem> {
     let (cwd, home) = ("/".into(), "/nowhere".into());
     let config = Config::load(&crate::config::World { env: Default::default(), cwd, home });

@@ -4,7 +4,7 @@
 use super::super::{go_on, kill::check};
 use super::{Home, council, fake, final_plan, home, noted, spec, starts, write};
 use crate::harness::{Done, is_soak, really_wait, signal};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Child;
 use std::time::Duration;
 
@@ -41,6 +41,29 @@ fn a_signal_ends_every_agent() {
         home.is_left();
         assert_eq!(noted(&home), 0, "{name}");
     }
+}
+
+#[test]
+fn a_council_goes_on_from_another_folder() {
+    let upstream = council();
+    let home = home(&upstream);
+    let agent = |behaviour: &str| json!({ "command": format!("./agent.sh {behaviour}") });
+    // It waits for two others, who come when the council goes on.
+    write(&home, &spec(&[agent("together 1")], Some(agent("judge judy"))));
+    let mut child = home.spawn(&["plan", "task.json"]);
+    wait_for(&home, 1, &mut child);
+    signal(&child, "INT");
+    Done::of(child.wait_with_output().unwrap()).ends(130);
+    for other in ["written-2", "written-3"] {
+        std::fs::write(home.path().join(other), "").unwrap();
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut resume = home.command(&["resume", "last", "-q"]);
+    Done::of(resume.current_dir(elsewhere.path()).output().unwrap()).ends(0);
+    let metadata = &final_plan(&home)["metadata"];
+    assert_eq!(metadata["warnings"], json!([]));
+    assert_eq!(metadata["validation"]["judge_valid"], true);
+    home.is_left();
 }
 
 /// Planners that take their time, one of them twice, and a judge: programs all.
