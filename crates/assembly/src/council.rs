@@ -70,4 +70,7 @@ pub struct Terms {
     /// The models behind the seats' own names, which the judge may not read either.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// Folders of the person, beside the repository, that no plan may tell the judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
 }

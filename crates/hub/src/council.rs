@@ -158,6 +158,7 @@ impl Runs {
             left_out,
             notes: seating.warnings,
             names: models(&lineup.seats),
+            folders: vec![self.library.means().world.home.display().to_string()],
         };
         if demo {
             let message = "scripted demo voices speak, which know nothing".to_string();

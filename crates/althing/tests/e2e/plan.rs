@@ -323,6 +323,7 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
     let What::RunStarted(opening) = &events[0].what else { panic!("{:?}", events[0]) };
     let terms = opening.council.as_ref().unwrap();
     assert_eq!((terms.budget_ms, terms.seed), (77_000, -1_i64 as u64));
+    assert_eq!(terms.folders, [home.path().display().to_string()]);
     assert_eq!(final_plan(&home)["metadata"]["used_plans"], json!(["first"]));
     spec["repo_context"]["paths"] = json!(["../task.json"]);
     write(&spec);

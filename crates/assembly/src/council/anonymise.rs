@@ -7,12 +7,13 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-use super::words::change;
+use super::words::{change, texts};
 use althing_stdx::redact::redact;
 use names::Names;
 use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Something that was covered, and what stands for it.
@@ -28,6 +29,12 @@ pub struct Veil {
     names: Names,
     /// Everything the judge reads anyway: a path named there says nothing about a planner.
     task: String,
+    /// Folders that are covered with all that is in them, whatever they are called.
+    folders: Vec<String>,
+    /// Marks that somebody wrote who covered nothing: they stand for themselves.
+    foreign: BTreeSet<String>,
+    /// The last number given in each class of marks.
+    numbers: BTreeMap<String, u64>,
     covered: Vec<Redaction>,
 }
 
@@ -76,6 +83,10 @@ static PATHS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     ]
 });
 
+/// What follows a folder: a path inside it.
+static INSIDE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^/(?:[\w@.+-]+/)*(?:[\w@.+-]*[\w@+-])?"));
+
 /// What stands for something covered.
 static MARKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\[(?:trace|prompt|id|path|name)-[0-9]+\]|\[secret\]"));
@@ -105,13 +116,42 @@ const ROOTS: &[&str] = &[
     "lib",
     "run",
 ];
+/// First folders of paths that are as often those of a web service: `/projects/7` is one's.
+const SHARED_ROOTS: &[&str] = &["projects", "repo", "repos", "code", "build", "media"];
+/// What stands before a path of a web service.
+const VERBS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// Characters of the end of a file's name behind its last dot.
 const SUFFIX_CHARS_MAX: usize = 5;
 
 impl Veil {
     /// A veil for plans about `task`, written by agents with these names and models.
     pub fn new(task: &str, agents: impl IntoIterator<Item = String>) -> Veil {
-        Veil { names: Names::new(agents), task: task.to_string(), covered: Vec::new() }
+        Veil {
+            names: Names::new(agents),
+            task: task.to_string(),
+            folders: Vec::new(),
+            foreign: written(task).collect(),
+            numbers: BTreeMap::new(),
+            covered: Vec::new(),
+        }
+    }
+
+    /// With folders of this machine that are covered wherever a plan names them.
+    pub fn hiding<'a>(mut self, folders: impl IntoIterator<Item = &'a str>) -> Veil {
+        let bare = folders.into_iter().map(|it| it.trim_end_matches('/'));
+        self.folders.extend(bare.filter(|it| it.starts_with('/')).map(String::from));
+        self
+    }
+
+    /// With marks that differ from all that the plans themselves contain, so that no text is turned
+    /// back into something that it never was.
+    pub fn apart_from<'a>(mut self, plans: impl IntoIterator<Item = &'a Value>) -> Veil {
+        for plan in plans {
+            let mut all = Vec::new();
+            texts(plan, &mut all);
+            self.foreign.extend(all.into_iter().flat_map(written));
+        }
+        self
     }
 
     /// `plan` with everything covered that could tell who wrote it.
@@ -132,6 +172,7 @@ impl Veil {
             text = self.replace(trace, "trace", &text, |_, _| true);
         }
         text = self.replace(&PROMPTS, "prompt", &text, |_, _| true);
+        text = self.places(text);
         for id in IDS.iter() {
             // A word such as `session_management` is none: ids have digits.
             text = self.replace(id, "id", &text, |it, _| it.contains(|c: char| c.is_ascii_digit()));
@@ -150,6 +191,24 @@ impl Veil {
         }
         text = self.tokens(&names, &text);
         self.names = names;
+        text
+    }
+
+    /// Covers the folders that are always covered, unless the task itself names them.
+    fn places(&mut self, mut text: String) -> String {
+        for folder in self.folders.clone() {
+            let found = text.match_indices(&folder).map(|(at, _)| (at, at + folder.len()));
+            let own = found.filter(|(at, end)| {
+                let is_begun = text[..*at].ends_with(is_in_path);
+                !is_begun && names::is_edge(&text, &folder, *at, *end)
+            });
+            let whole = own.map(|(at, end)| {
+                (at, end + INSIDE.find(&text[end..]).map_or(0, |inside| inside.end()))
+            });
+            let told: Vec<(usize, usize)> =
+                whole.filter(|(at, end)| !self.task.contains(&text[*at..*end])).collect();
+            text = self.cover_at("path", told.into_iter(), &text);
+        }
         text
     }
 
@@ -181,7 +240,7 @@ impl Veil {
         let found = folded.match_indices(&wanted).map(|(at, _)| (at, at + wanted.len()));
         let whole = found.filter(|(at, end)| names::is_edge(text, name, *at, *end));
         let whole = whole.map(|(at, end)| (at, end + names::behind(&text[end..])));
-        self.names_at(whole, text)
+        self.cover_at("name", whole, text)
     }
 
     /// Names as words, with what follows them: `google maps` is no maker.
@@ -190,18 +249,23 @@ impl Veil {
             let reach = names.reach(it.as_str(), &text[it.end()..])?;
             Some((it.start(), it.end() + reach))
         });
-        self.names_at(found, text)
+        self.cover_at("name", found, text)
     }
 
-    /// Covers the names that stand at these places, in order; not again what is covered.
-    fn names_at(&mut self, found: impl Iterator<Item = (usize, usize)>, text: &str) -> String {
+    /// Covers what stands at these places, in order; not again what is covered.
+    fn cover_at(
+        &mut self,
+        class: &str,
+        found: impl Iterator<Item = (usize, usize)>,
+        text: &str,
+    ) -> String {
         let marks = marks(text);
         let (mut out, mut done) = (String::with_capacity(text.len()), 0);
         for (at, end) in found {
             let in_mark = marks.iter().any(|mark| mark.contains(&at));
             if at >= done && !in_mark {
                 out.push_str(&text[done..at]);
-                out.push_str(&self.mark("name", &text[at..end]));
+                out.push_str(&self.mark(class, &text[at..end]));
                 done = end;
             }
         }
@@ -216,10 +280,22 @@ impl Veil {
         if let Some(known) = self.covered.iter().filter(of_class).find(|it| it.text == text) {
             return known.mark.clone();
         }
-        let number = self.covered.iter().filter(of_class).count() + 1;
-        let mark = format!("{start}{number}]");
+        let mark = self.next_mark(class);
         self.covered.push(Redaction { mark: mark.clone(), text: text.to_string() });
         mark
+    }
+
+    /// The next mark of a class that nobody wrote.
+    fn next_mark(&mut self, class: &str) -> String {
+        let number = self.numbers.entry(class.to_string()).or_default();
+        loop {
+            *number += 1;
+            let mark = format!("[{class}-{number}]");
+            // There are fewer foreign marks than numbers.
+            if !self.foreign.contains(&mark) {
+                return mark;
+            }
+        }
     }
 }
 
@@ -229,6 +305,7 @@ pub(super) fn prepare() {
     LazyLock::force(&IDS);
     LazyLock::force(&PATHS);
     LazyLock::force(&PROMPTS);
+    LazyLock::force(&INSIDE);
     LazyLock::force(&MARKS);
     names::prepare();
 }
@@ -239,6 +316,16 @@ pub fn restore(value: &mut Value, covered: &[Redaction]) {
         // A covered text may hold marks of what was covered before it: the last goes first.
         covered.iter().rev().fold(text.to_string(), |text, it| text.replace(&it.mark, &it.text))
     });
+}
+
+/// The marks that a text contains.
+fn written(text: &str) -> impl Iterator<Item = String> {
+    MARKS.find_iter(text).map(|it| it.as_str().to_string())
+}
+
+/// Whether a path that begins behind this character is part of another, or of an address.
+fn is_in_path(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')
 }
 
 /// Where marks stand in a text: what is inside one is not covered again.
@@ -262,9 +349,19 @@ fn is_path(text: &str, before: &str) -> bool {
             && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
     });
     match parts[0] {
-        "" => is_file || ROOTS.contains(&parts[1]),
+        "" => is_file || ROOTS.contains(&parts[1]) || is_in_shared(&parts, before),
         "." | ".." => true,
         // `example.com/index.html` is on the web; `.github/ci.yml` is not.
         first => is_file && !first.trim_start_matches('.').contains('.'),
     }
+}
+
+/// Whether a path under a root that web services have too is one of a machine: below it is a name,
+/// and nobody is told to request it.
+fn is_in_shared(parts: &[&str], before: &str) -> bool {
+    let below = parts.get(2).copied().unwrap_or_default();
+    let is_requested = before.split_whitespace().next_back().is_some_and(|it| VERBS.contains(&it));
+    SHARED_ROOTS.contains(&parts[1])
+        && below.contains(|c: char| !c.is_ascii_digit())
+        && !is_requested
 }

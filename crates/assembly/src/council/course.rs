@@ -232,7 +232,10 @@ impl Council<'_> {
         drafts.truncate(self.terms.plans_max);
         drafts.sort_by_key(|draft| draft.seat);
         fastrand::Rng::with_seed(self.terms.seed).shuffle(&mut drafts);
-        let mut veil = Veil::new(&self.task.brief(false), self.names());
+        let folders = self.terms.folders.iter().chain(&self.task.repo_context.root);
+        let mut veil = Veil::new(&self.task.brief(false), self.names())
+            .hiding(folders.map(String::as_str))
+            .apart_from(drafts.iter().map(|draft| &draft.plan));
         let mut entries = Vec::new();
         for (at, draft) in drafts.into_iter().enumerate() {
             let name = self.floor.seats()[draft.seat].name.clone();

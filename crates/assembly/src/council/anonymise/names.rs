@@ -128,7 +128,7 @@ impl Names {
     pub(super) fn new(agents: impl IntoIterator<Item = String>) -> Names {
         let mut literals: BTreeSet<String> = BTreeSet::new();
         for agent in agents {
-            literals.extend(parts(&agent.trim().to_lowercase()));
+            literals.extend(parts(&small(agent.trim())));
         }
         let mut literals: Vec<String> = literals.into_iter().collect();
         literals.sort_by_key(|it| std::cmp::Reverse(it.len()));
@@ -193,11 +193,21 @@ pub(super) fn behind(after: &str) -> usize {
 /// `text` as names are compared: in small letters and, where `name` has a number, with a hyphen for
 /// each of the ways to part its words. Every byte stays at its place.
 pub(super) fn folded(name: &str, text: &str) -> String {
-    let small = text.to_ascii_lowercase();
+    let small = small(text);
     match name.contains(|c: char| c.is_ascii_digit()) {
         true => small.replace([' ', '_'], "-"),
         false => small,
     }
+}
+
+/// `text` in small letters, as far as these take no more and no less room than the large ones.
+fn small(text: &str) -> String {
+    let small = |c: char| {
+        let mut lower = c.to_lowercase();
+        let alone = lower.next().filter(|it| lower.len() == 0 && it.len_utf8() == c.len_utf8());
+        alone.unwrap_or(c)
+    };
+    text.chars().map(small).collect()
 }
 
 /// What of `openrouter:corp/zebra-9@high` gives somebody away, alone or together.

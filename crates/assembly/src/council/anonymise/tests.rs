@@ -3,6 +3,8 @@
 use super::*;
 use serde_json::json;
 
+/// The repository and the home of this run, one of them under a name with a space.
+const FOLDERS: &[&str] = &["/net/My Disk/shop", "/accounts/eve/", "/", ""];
 const TASK: &str = "Fix src/main.rs so that the build passes";
 
 fn veil() -> Veil {
@@ -18,14 +20,17 @@ fn veil() -> Veil {
         "claude",
         "demo:scout",
         "p1",
+        "Élan",
+        "ΣΟΦΟΣ",
     ];
-    Veil::new(TASK, agents.map(String::from))
+    Veil::new(TASK, agents.map(String::from)).hiding(FOLDERS.iter().copied())
 }
 
 #[track_caller]
 fn check(text: &str, want: &str) {
-    let mut veil = veil();
-    let covered = veil.cover(&json!({ "a": [text] }));
+    let plan = json!({ "a": [text] });
+    let mut veil = veil().apart_from([&plan]);
+    let covered = veil.cover(&plan);
     assert_eq!(covered["a"][0], want, "{text}");
     let mut back = covered;
     restore(&mut back, &veil.covered());
@@ -108,6 +113,8 @@ fn configured_names_are_covered_too() {
     check("made by corp or CORP's zebra_9", "made by [name-2] or [name-3]'s [name-1]");
     check("o3 is quick, O3 too; not o37", "[name-1] is quick, [name-2] too; not o37");
     check("scout said it on Google", "[name-1] said it on [name-2]");
+    check("Élan, élan or ÉLAN, not élans", "[name-1], [name-2] or [name-3], not élans");
+    check("İẞ: Σοφοσ says ΣΟΦΟΣ", "İẞ: [name-1] says [name-2]");
 }
 
 #[test]
@@ -119,6 +126,17 @@ fn paths_are_covered_and_routes_are_not() {
     check("touch crates/core/src/lib.rs and ./run.sh", "touch [path-1] and [path-2]");
     check("(/tmp/a) `/var/log/x`", "([path-1]) `[path-2]`");
     check("edit .github/workflows/ci.yml", "edit [path-1]");
+    check("in /projects/shop/src, /media/eve/disk", "in [path-1], [path-2]");
+    check(
+        "/repo/x /repos/x /code/x /build/out /Volumes/x",
+        "[path-1] [path-2] [path-3] [path-4] [path-5]",
+    );
+    check("at /net/My Disk/shop/src/a b", "at [path-1] b");
+    check("cd /accounts/eve; ls /accounts/eve/bin.", "cd [path-1]; ls [path-2].");
+    stays("/accounts/evelyn, /net/My Disk and example.com/accounts/eve/x");
+    stays(
+        "GET /projects/7, POST /repos/ada/shop, /code or /build, /projects/{id}, the /media type",
+    );
     stays("fix src/main.rs");
     stays("GET /users/{id} and POST /api/v1/login return 200");
     stays("https://example.com/docs/index.html and example.com/a.html");
@@ -140,6 +158,18 @@ fn ids_keys_prompts_and_traces_are_covered() {
     check("First:\n⏺ Read(src/x.rs)\nthen", "First:\n[trace-1]\nthen");
     check("a <tool_call>{\"name\": \"x\"}</tool_call> b", "a [trace-1] b");
     check("trace id: abc-123 here", "[trace-1] here");
+}
+
+#[test]
+fn marks_that_a_plan_brings_stand_for_themselves() {
+    check("[name-1] by Claude, [path-2] in /tmp/x", "[name-1] by [name-2], [path-2] in [path-1]");
+    let plans = [json!("Claude at /tmp/x"), json!("fill in [name-1], [name-2] and [path-1]")];
+    let mut veil = Veil::new("write [name-3]", []).apart_from(&plans);
+    let covered = plans.each_ref().map(|plan| veil.cover(plan));
+    assert_eq!(covered, [json!("[name-4] at [path-2]"), plans[1].clone()]);
+    let (mut back, known) = (covered, veil.covered());
+    back.iter_mut().for_each(|plan| restore(plan, &known));
+    assert_eq!(back, plans);
 }
 
 #[test]

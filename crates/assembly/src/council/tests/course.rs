@@ -377,19 +377,20 @@ async fn the_judge_sees_no_names_and_the_person_sees_them_all() {
         "ada" | "bob" => {
             let path = "/home/ada/shop/src/db.rs";
             let text = format!(
-                "As {}-1, edit {path} with GPT-5 of Acme or Zebra on google maps",
+                "As {}-1, edit {path} with GPT-5 of Acme or Zebra on google maps, in \
+                 /net/shop/src, not /folk/eve; fill in [path-1]",
                 call.name
             );
             Some(say(plan(&text)))
         }
         "cyd" => {
             let read = call.heard.quotes.iter().map(|(_, text)| text.as_str()).collect::<String>();
-            for leak in ["ada", "bob", "GPT", "Acme", "Zebra", "/home"] {
+            for leak in ["ada", "bob", "GPT", "Acme", "Zebra", "/home", "/net", "/folk"] {
                 assert!(!read.contains(leak), "{leak} in {read}");
             }
             assert!(read.contains("google maps"));
             let mut verdict = verdict(&["Plan 1", "Plan 2"], "Plan 2");
-            verdict["merged_plan"]["overview"] = json!("First [path-1], then the rest");
+            verdict["merged_plan"]["overview"] = json!("First [path-4], then [path-1]");
             Some(say(verdict))
         }
         _ => None,
@@ -397,17 +398,19 @@ async fn the_judge_sees_no_names_and_the_person_sees_them_all() {
     let named = |terms: &mut Terms| {
         terms.names = vec!["acme:big-1".into()];
         terms.task["agents"] = json!({ "judge": { "kind": "zebra" } });
+        terms.task["repo_context"] = json!({ "root": "/net/shop" });
+        terms.folders = vec!["/folk/eve".into()];
     };
     check(named, script, expect![[r#"
         0 ada is asked
-        0 ada is valid at attempt 1: As ada-1, edit /home/ada/shop/src/db.rs with GPT-5 of Acme or Zebra on google maps
+        0 ada is valid at attempt 1: As ada-1, edit /home/ada/shop/src/db.rs with GPT-5 of Acme or Zebra on google maps, in /net/shop/src, not /folk/eve; fill in [path-1]
         0 bob is asked
-        0 bob is valid at attempt 1: As bob-1, edit /home/ada/shop/src/db.rs with GPT-5 of Acme or Zebra on google maps
+        0 bob is valid at attempt 1: As bob-1, edit /home/ada/shop/src/db.rs with GPT-5 of Acme or Zebra on google maps, in /net/shop/src, not /folk/eve; fill in [path-1]
         Plan 1 is ada, Plan 2 is bob
         0 cyd is asked
         0 cyd is valid at attempt 1: Plan 2 is selected
         the judge selects Plan 2
-        => "First /home/ada/shop/src/db.rs, then the rest"
+        => "First /home/ada/shop/src/db.rs, then [path-1]"
     "#]]).await;
 }
 

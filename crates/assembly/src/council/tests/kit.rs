@@ -57,6 +57,7 @@ pub(super) fn table(planners: usize, change: impl FnOnce(&mut Terms)) -> Table {
         left_out: vec![],
         notes: vec![],
         names: vec![],
+        folders: vec![],
     };
     change(&mut terms);
     table.opening.council = Some(Box::new(terms));
