@@ -71,6 +71,13 @@ enum Trouble {
     Failed(Failure),
 }
 
+/// An answer that can be used, put aside for a better one.
+struct Kept<T> {
+    answer: (T, u64),
+    summary: String,
+    attempt: u32,
+}
+
 /// What was tried so far.
 #[derive(Default)]
 struct Tried {
@@ -87,7 +94,7 @@ impl Asker<'_> {
         read: impl Fn(&str) -> Read<T>,
     ) -> Result<Asked<T>> {
         let (mut how, mut tried) = (How::Plain, Tried::default());
-        let mut kept: Option<(T, u64)> = None;
+        let mut kept: Option<Kept<T>> = None;
         if let Some(stop) = self.stop() {
             return Ok(self.lost(None, stop.to_string(), Some(stop)));
         }
@@ -108,7 +115,8 @@ impl Asker<'_> {
                             self.tell(attempt.turn, &tried, Ok(&summary), None).await?;
                             return Ok(found((value, attempt.rank)));
                         }
-                        kept = Some((value, attempt.rank));
+                        let (answer, attempt) = ((value, attempt.rank), tried.attempts);
+                        kept = Some(Kept { answer, summary, attempt });
                         Trouble::Flawed(flaws)
                     }
                     Read::Bad(problems) => Trouble::Bad(problems),
@@ -119,11 +127,14 @@ impl Asker<'_> {
             let stop = wanted.as_ref().and_then(|_| self.stop());
             let next = wanted.filter(|_| stop.is_none());
             let again = next.as_ref().map(|next| next.1);
-            self.tell(attempt.turn, &tried, Err(trouble.errors()), again).await?;
+            // Where nothing better came, the one that was put aside is the answer.
+            let used = kept.as_ref().filter(|_| next.is_none()).map(|it| it.told(&trouble));
+            let found = used.as_deref().ok_or_else(|| trouble.errors());
+            self.tell(attempt.turn, &tried, found, again).await?;
             match next {
                 Some((next, _)) => how = next,
                 None => {
-                    let asked = self.lost(kept, trouble.words(), stop);
+                    let asked = self.lost(kept.map(|it| it.answer), trouble.words(), stop);
                     return Ok(Asked { let_go: asked.let_go || trouble.is_let_go(), ..asked });
                 }
             }
@@ -189,6 +200,15 @@ impl Asker<'_> {
             again,
         };
         self.floor.append(What::AnswerChecked(Box::new(checked))).await
+    }
+}
+
+impl<T> Kept<T> {
+    /// What it is, and why no later one takes its place.
+    fn told(&self, trouble: &Trouble) -> String {
+        let Kept { summary, attempt, .. } = self;
+        let why = trouble.words();
+        format!("{summary}, by attempt {attempt}; the last one was no better: {why}")
     }
 }
 

@@ -320,6 +320,35 @@ async fn a_verdict_with_a_loose_end_is_mended_or_taken() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_verdict_with_a_loose_end_counts_where_no_better_one_comes() {
+    let script = |call: &Call| match (call.name, call.nth) {
+        ("cyd", 0) => {
+            let mut verdict = verdict(&["Plan 1", "Plan 2"], "Plan 1");
+            verdict["merged_plan"]["phases"][0]["tasks"] = json!([task("Do it", &["the moon"])]);
+            Some(say(verdict))
+        }
+        ("cyd", _) => Some(vec![Say("Plan 1, I think")]),
+        _ => None,
+    };
+    check(same, script, expect![[r#"
+        0 ada is asked
+        0 ada is valid at attempt 1: The plan of number 0
+        0 bob is asked
+        0 bob is valid at attempt 1: The plan of number 1
+        Plan 1 is ada, Plan 2 is bob
+        0 cyd is asked
+        0 cyd is not valid: $.merged_plan.phases: 'Do it' depends on 'the moon', which is no task => Stricter
+        0 cyd is asked
+        0 cyd is not valid: $: there is no JSON object in the answer => Stricter
+        0 cyd is asked
+        0 cyd is valid at attempt 3: Plan 1 is selected, by attempt 1; the last one was no better: its answer is no valid one ($: there is no JSON object in the answer)
+        ! dependency_unresolved: 'Do it' depends on 'the moon', which is no task
+        the judge selects Plan 1
+        => "The best of all"
+    "#]]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_judge_who_fails_is_replaced_by_the_score() {
     let script = |call: &Call| match call.name {
         "cyd" => Some(vec![Fail(Kind::BadKey, "bad key")]),
