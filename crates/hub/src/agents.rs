@@ -72,11 +72,17 @@ pub(crate) fn open(means: &Means, config: &Config, seated: &Seated) -> Agent {
     Agent::new(wanted.adapter, options)
 }
 
-fn limits(config: &Config, total: Option<Duration>) -> Limits {
-    let total = total.unwrap_or(Duration::from_secs(*config.turn_seconds_max));
+/// How long an agent has. Whoever is given a time at its table may be silent for all of it, unless
+/// the person said otherwise: a command may print nothing before its end.
+fn limits(config: &Config, given: Option<Duration>) -> Limits {
+    let total = given.unwrap_or(Duration::from_secs(*config.turn_seconds_max));
     let is_default = config.model_timeout_seconds.source == Source::Default;
-    let idle = Duration::from_secs(*config.model_timeout_seconds);
-    Limits { idle: if is_default { SILENCE.min(total) } else { idle }, total }
+    let idle = match (is_default, given) {
+        (false, _) => Duration::from_secs(*config.model_timeout_seconds),
+        (true, Some(given)) => given,
+        (true, None) => SILENCE.min(total),
+    };
+    Limits { idle, total }
 }
 
 /// Every agent that is on this machine or configured, and what is known of it; all at once.
@@ -94,4 +100,30 @@ pub async fn installed(means: &Means, config: &Config) -> Vec<(String, Result<In
         (name, open(means, config, &seated).probe().await)
     });
     join_all(probes).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::World;
+
+    /// Idle and total seconds, where the person set these variables.
+    #[track_caller]
+    fn check(env: &[(&str, &str)], given: Option<u64>, want: (u64, u64)) {
+        let env = env.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let world = World { env: env.collect(), cwd: "/".into(), home: "/nowhere".into() };
+        let Limits { idle, total } = limits(&Config::load(&world), given.map(Duration::from_secs));
+        assert_eq!((idle.as_secs(), total.as_secs()), want);
+    }
+
+    #[test]
+    fn who_is_given_time_may_use_it_in_silence() {
+        let (turn, silence) = ("ALTHING_TURN_SECONDS_MAX", "QUORUM_MODEL_TIMEOUT");
+        check(&[(turn, "900")], None, (300, 900));
+        check(&[(turn, "60")], None, (60, 60));
+        check(&[], Some(1200), (1200, 1200));
+        check(&[], Some(4), (4, 4));
+        check(&[(silence, "20")], Some(1200), (20, 1200));
+        check(&[(silence, "20"), (turn, "900")], None, (20, 900));
+    }
 }

@@ -164,6 +164,14 @@ mod tests {
         check(preferences(json!({ "max_plans": 17 })), &["$.preferences.max_plans"]);
         check(preferences(json!({ "max_plans": 16, "random_seed": -3 })), &[]);
         check(preferences(json!({ "time_budget_sec": 29 })), &["$.preferences.time_budget_sec"]);
+        let seed = |it: Value| preferences(json!({ "random_seed": it }));
+        let exact = (1_i64 << 53) - 1;
+        for fits in [json!(exact), json!(-exact), json!(5.0), json!(-exact as f64)] {
+            assert!(crate::council::task::read(&seed(fits.clone())).is_ok(), "{fits}");
+        }
+        for large in [json!(exact + 1), json!(-exact - 1), json!(1_u64 << 63), json!(1e30)] {
+            check(seed(large), &["$.preferences.random_seed"]);
+        }
         let agents = |it: Value| json!({ "task": "x", "agents": it });
         check(agents(json!({ "planners": [] })), &["$.agents.planners"]);
         let many: Vec<Value> = (0..17).map(|_| json!({})).collect();

@@ -165,6 +165,10 @@ fn what_keeps_a_council_from_beginning_is_told_before() {
     let language = |it: &str| json!({ "preferences": { "language": it } });
     check(language("de"), &[]);
     check(language("zh_CN"), &["$.preferences.language: must be a language"]);
+    for seed in [json!(9_223_372_036_854_775_808_u64), json!(1e30)] {
+        let seed = json!({ "preferences": { "random_seed": seed } });
+        check(seed, &["$.preferences.random_seed: "]);
+    }
     let repo =
         |root: &Path, paths: &[&str]| json!({ "repo_context": { "root": root, "paths": paths } });
     check(repo(&root, &["src", "gone.rs"]), &[]);
