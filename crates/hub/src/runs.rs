@@ -18,6 +18,7 @@ use althing_assembly::{Method, demo, methods, run};
 use althing_chat::{Model, Tool};
 use althing_gateway::{Target, WORKER};
 use althing_stdx::{Fault, Result};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -170,14 +171,15 @@ impl Runs {
         let lease = self.library.store().lease(&id).await?;
         let events = self.library.store().events(&id).await?;
         let mut opening = opening_of(&id, &events)?.clone();
-        if opening.council.is_some() {
+        let data = &self.library.book().config.data_dir;
+        let folder = opening.council.as_ref().map(|_| council::folder_of(data, &id));
+        if let Some(folder) = folder.clone() {
             // Killed between its last event and its folder, a council still leaves one.
-            let folder = council::folder_of(&self.library.book().config.data_dir, &id);
             let stored = events.clone();
             let some = move |seq| stored.iter().skip(seq as usize).take(BATCH).cloned().collect();
             council::keep(folder, some).await?;
         }
-        check_resumable(&id, &events)?;
+        check_resumable(&id, &events, folder.as_deref())?;
         opening.max_cost_usd =
             max_cost_usd.or_else(|| last_limit(&events)).or(opening.max_cost_usd);
         let method = methods::method(&opening.method)?;
@@ -295,7 +297,14 @@ impl Runs {
     async fn continued(&self, run: &str) -> Result<Continued> {
         let id = self.library.store().run(run).await?.id;
         let events = self.library.store().events(&id).await?;
-        let question = opening_of(&id, &events)?.question.clone();
+        let opening = opening_of(&id, &events)?;
+        if opening.council.is_some() {
+            return Err(Fault::invalid(format!(
+                "continue: run {id} is a council, which is not asked on; \
+                 its plan: althing show {id}"
+            )));
+        }
+        let question = opening.question.clone();
         let mut before =
             Continued { run: id.clone(), question, synthesis: String::new(), positions: vec![] };
         for event in &events {
@@ -368,13 +377,19 @@ pub fn opening_of<'a>(id: &str, events: &'a [Event]) -> Result<&'a Opening> {
     }
 }
 
-fn check_resumable(id: &str, events: &[Event]) -> Result<()> {
-    match events.last().map(|event| &event.what) {
-        Some(What::RunEnded { ending: Ending::Completed, .. }) => Err(Fault::invalid(format!(
-            "run {id} is complete; ask on with: althing ask --continue {id} \"…\""
-        ))),
-        _ => Ok(()),
+/// A run that is complete has nothing left to do. `folder` is where a council's files are.
+fn check_resumable(id: &str, events: &[Event], folder: Option<&Path>) -> Result<()> {
+    let last = events.last().map(|event| &event.what);
+    if !matches!(last, Some(What::RunEnded { ending: Ending::Completed, .. })) {
+        return Ok(());
     }
+    let next = match folder {
+        Some(folder) => {
+            format!("read its plan with: althing show {id}; its files are in {}", folder.display())
+        }
+        None => format!("ask on with: althing ask --continue {id} \"…\""),
+    };
+    Err(Fault::invalid(format!("run {id} is complete; {next}")))
 }
 
 fn last_limit(events: &[Event]) -> Option<f64> {

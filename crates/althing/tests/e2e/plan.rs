@@ -121,8 +121,12 @@ fn a_good_run_leaves_a_valid_plan_and_everything_it_came_from() {
     home.run(&["export", "last", "--format", "html"]).ends(0).says("Move the shop");
     home.run(&["history"]).ends(0).says("council").says("done");
     std::fs::remove_dir_all(&folder).unwrap();
-    home.run(&["resume", "last"]).ends(2).warns("is complete");
+    let done = home.run(&["resume", "last"]);
+    done.ends(2).warns("is complete; read its plan with: althing show ");
+    done.warns(&format!("its files are in {}", folder.display()));
     assert_eq!(final_plan(&home), plan, "its files are there all the same");
+    let on = home.run(&["ask", "--continue", "last", "and then?"]);
+    on.ends(2).warns("is a council, which is not asked on; its plan: althing show ");
 }
 
 #[test]
