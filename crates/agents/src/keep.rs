@@ -32,6 +32,11 @@ impl Keep {
         }
     }
 
+    /// Whether something is missing of what was said.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.left_out > 0 || self.tail.len() > self.half_bytes_max
+    }
+
     /// All that was kept, with a mark where something is missing.
     pub(crate) fn text(mut self) -> String {
         self.left_out += cut(&mut self.tail, self.half_bytes_max);
@@ -57,6 +62,7 @@ mod tests {
     fn check(lines: &[&str], expected: &str) {
         let mut keep = Keep::new(8);
         lines.iter().for_each(|line| keep.line(line));
+        assert_eq!(keep.is_cut(), expected.contains("left out"), "{expected}");
         assert_eq!(keep.text(), expected);
     }
 

@@ -167,22 +167,23 @@ impl Said {
     }
 
     /// The end of the process, with `trouble` if that was no good one: the rest of the answer and
-    /// why it ended. An answer that is there is taken, and the trouble noted.
+    /// why it ended. An answer that is there is taken, and the trouble noted, or that it was cut.
     pub(crate) fn end(&mut self, trouble: Option<Fault>) -> Result<Vec<Delta>> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        let mut cut = None;
         if self.format == Format::Text {
             let plain = mem::replace(&mut self.plain, Keep::new(0));
+            cut = plain.is_cut().then_some(Stop::Length);
             self.answer = Some(plain.text());
         }
         self.settle();
         if self.shown.trim().is_empty() {
             return Err(self.silence(trouble));
         }
-        let noted = trouble.or(self.problem.take());
-        let stop = noted.map_or(Stop::End, |trouble| Stop::Other(trouble.message));
-        self.ready.push(Delta::Stop(stop));
+        let noted = trouble.or(self.problem.take()).map(|trouble| Stop::Other(trouble.message));
+        self.ready.push(Delta::Stop(cut.or(noted).unwrap_or(Stop::End)));
         Ok(self.take())
     }
 

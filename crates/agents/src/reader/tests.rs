@@ -193,6 +193,16 @@ fn a_good_answer_and_a_bad_exit_are_both_told() {
 }
 
 #[test]
+fn plain_output_that_was_cut_says_so() {
+    let line = "x".repeat(TEXT_HALF_BYTES_MAX - 1);
+    for (lines, code, want) in [(2, 0, Stop::End), (3, 0, Stop::Length), (3, 1, Stop::Length)] {
+        let out = vec![&*line; lines].join("\n");
+        let told = play(Said::new(Format::Text, true), &out, "", code);
+        assert!(told.ends_with(&format!("Stop({want:?})\n")), "{lines} lines");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_explains_the_silence() {
     let expected = expect![[r#"
         bad_key: exit status 1: Error: Not logged in

@@ -3,9 +3,10 @@
 use super::leash::Leash;
 use super::prompt::How;
 use super::schema::Problem;
-use crate::event::{Again, Checked, Failure, Outcome, Speech, What};
+use crate::event::{Again, Checked, Failure, Outcome, Said, Speech, What};
 use crate::floor::{Cue, Floor, Seat};
 use crate::prompt::Prompt;
+use althing_chat::Stop;
 use althing_stdx::{Kind, Result, text::one_line};
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +120,9 @@ impl Asker<'_> {
                         kept = Some(Kept { answer, summary, attempt });
                         Trouble::Flawed(flaws)
                     }
-                    Read::Bad(problems) => Trouble::Bad(problems),
+                    Read::Bad(problems) => {
+                        Trouble::Bad(cut(&said).into_iter().chain(problems).collect())
+                    }
                     Read::Refused => Trouble::Failed(refused()),
                 },
             };
@@ -214,6 +217,13 @@ impl<T> Kept<T> {
 
 fn found<T>(found: (T, u64)) -> Asked<T> {
     Asked { result: Ok(found), out_of_time: false, let_go: false }
+}
+
+/// Why an answer may be none that can be used: it is longer than somebody let it be.
+fn cut(said: &Said) -> Option<Problem> {
+    let heard = said.text.len() / 1024;
+    let words = || format!("the answer is longer than its limit; {heard} KB of it were heard");
+    (said.stop == Stop::Length).then(|| Problem::new("$", words()))
 }
 
 fn refused() -> Failure {

@@ -185,6 +185,12 @@ fn soak_a_flood_drowns_nobody() {
 }
 
 #[test]
+fn a_plan_that_is_too_long_is_told_for_that() {
+    check("long 250000", None);
+    check("long 300000", Some("the answer is longer than its limit; 254 KB of it were heard"));
+}
+
+#[test]
 fn each_agents_own_words_are_understood() {
     for (behaviour, format) in
         [("claude-lines", "claude"), ("claude", "claude"), ("codex", "codex"), ("gemini", "gemini")]

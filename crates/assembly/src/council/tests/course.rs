@@ -4,6 +4,7 @@ use super::kit::{good, plan, render, say, settled, table, task, verdict};
 use crate::council::Terms;
 use crate::council::schema::Form;
 use crate::methods::tests::kit::Call;
+use althing_chat::Stop;
 use althing_stdx::Kind;
 use althing_testkit::Step::{self, *};
 use expect_test::{Expect, expect};
@@ -97,6 +98,32 @@ async fn three_invalid_answers_are_the_end_of_a_planner_and_not_of_the_run() {
     "#]],
     )
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_cut_is_told_as_that() {
+    let script = |call: &Call| match (call.name, call.nth) {
+        ("ada", 0) => {
+            let long = format!("{{\"summary\": \"a{}", " long".repeat(1000));
+            Some(vec![SayText(long), End(Stop::Length)])
+        }
+        // A plan that is whole is one, whatever was cut beside it.
+        ("ada", 1) => Some([say(plan("short")), vec![End(Stop::Length)]].concat()),
+        _ => None,
+    };
+    check(same, script, expect![[r#"
+        0 ada is asked
+        0 ada is not valid: $: the answer is longer than its limit; 4 KB of it were heard; $: the JSON breaks off before its end => Stricter
+        0 ada is asked
+        0 ada is valid at attempt 2: short
+        0 bob is asked
+        0 bob is valid at attempt 1: The plan of number 1
+        Plan 1 is ada, Plan 2 is bob
+        0 cyd is asked
+        0 cyd is valid at attempt 1: Plan 1 is selected
+        the judge selects Plan 1
+        => "The best of all"
+    "#]]).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -46,6 +46,7 @@ good-then-fail) plan; exit 1 ;;
 headers) echo '# Plan'; echo '## Overview'; echo '## Phases'; echo '## Risks' ;;
 echo) cat ;;
 flood) flood "$2" ;;
+long) printf '{'; yes '' | head -c "$2"; plan | cut -c 2- ;;
 plan-and-flood) name=flood; plan; flood "$2"; flood "$2" >&2 ;;
 # Nobody goes on before everybody has written all its events.
 together)
