@@ -11,6 +11,7 @@ use althing_stdx::text::printable;
 use althing_stdx::{Fault, Kind, Result};
 use std::convert::Infallible;
 use std::io::Write;
+use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -146,18 +147,23 @@ async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
     }
 }
 
-/// Ctrl-C and a polite request to end.
+/// Ctrl-C, a polite request to end, and a terminal that was closed.
 pub struct Stops {
     interrupt: Signal,
     terminate: Signal,
+    /// Until it comes: the shell and the system both tell of a closed terminal, and a second request
+    /// would be an impatient one. None also where the one who started us wants it ignored.
+    hangup: Option<Signal>,
 }
 
 impl Stops {
     pub fn new() -> Result<Stops> {
         let listen = |kind| signal(kind).map_err(|e| Fault::internal(format!("signals: {e}")));
+        let is_heard = !is_hangup_ignored();
         Ok(Stops {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            hangup: is_heard.then(|| listen(SignalKind::hangup())).transpose()?,
         })
     }
 
@@ -166,8 +172,29 @@ impl Stops {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = hung_up(&mut self.hangup) => self.hangup = None,
         }
     }
+}
+
+async fn hung_up(hangup: &mut Option<Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started this program wants it to outlive the terminal, as `nohup` does. Where the
+/// system does not tell, it does not.
+fn is_hangup_ignored() -> bool {
+    static IS_IGNORED: LazyLock<bool> = LazyLock::new(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let signals = ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+        // The lowest bit is the first signal, which is this one.
+        signals.is_some_and(|signals| signals & 1 == 1)
+    });
+    *IS_IGNORED
 }
 
 /// Lines typed at a terminal. The thread ends with the program: a read cannot be cancelled.

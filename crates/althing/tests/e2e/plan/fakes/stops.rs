@@ -5,7 +5,8 @@ use super::super::{go_on, kill::check};
 use super::{Home, council, fake, final_plan, home, noted, spec, starts, write};
 use crate::harness::{Done, is_soak, really_wait, signal};
 use serde_json::{Value, json};
-use std::process::Child;
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// Kills of the whole test; `ALTHING_SOAK` makes it the full size.
@@ -28,7 +29,7 @@ fn wait_for(home: &Home, count: usize, child: &mut Child) {
 
 #[test]
 fn a_signal_ends_every_agent() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let upstream = council();
         let home = home(&upstream);
         let planners = [fake(&home, "a", "hang"), fake(&home, "b", "children")];
@@ -44,12 +45,31 @@ fn a_signal_ends_every_agent() {
 }
 
 #[test]
+fn who_is_to_outlive_the_terminal_does() {
+    let upstream = council();
+    let home = home(&upstream);
+    write(&home, &spec(&[fake(&home, "ada", "together 1")], Some(fake(&home, "judy", "judge"))));
+    let council = home.command(&["plan", "task.json", "-q"]);
+    let words = [council.get_program()].into_iter().chain(council.get_args());
+    let mut child = home.foreign(Path::new("nohup"));
+    child.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    wait_for(&home, 1, &mut child);
+    signal(&child, "HUP");
+    for other in ["written-2", "written-3"] {
+        std::fs::write(home.path().join(other), "").unwrap();
+    }
+    Done::of(child.wait_with_output().unwrap()).ends(0).says("# Plan: Move the shop");
+    home.is_left();
+}
+
+#[test]
 fn a_council_goes_on_from_another_folder() {
     let upstream = council();
     let home = home(&upstream);
-    let agent = |behaviour: &str| json!({ "command": format!("./agent.sh {behaviour}") });
+    let agent = |name: &str, behaviour: &str| json!({ "name": name, "command": format!("./agent.sh {behaviour}") });
     // It waits for two others, who come when the council goes on.
-    write(&home, &spec(&[agent("together 1")], Some(agent("judge judy"))));
+    write(&home, &spec(&[agent("ada", "together 1")], Some(agent("judy", "judge"))));
     let mut child = home.spawn(&["plan", "task.json"]);
     wait_for(&home, 1, &mut child);
     signal(&child, "INT");
