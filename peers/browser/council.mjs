@@ -75,6 +75,30 @@ await withBrowser(async (browser) => {
   check(ground === "rgb(20, 24, 26)", `no dark ground: ${ground}`);
   await page.screenshot({ path: screenshot.replace(".png", "-dark.png"), fullPage: true });
 
+  // Whatever would get past us, the policy stops: a script in the page, and markup as text.
+  const { page: tried } = await watched(browser);
+  await tried.goto(page.url(), { waitUntil: "domcontentloaded" });
+  const refused = await tried.evaluate(async () => {
+    const told = new Promise((done) => {
+      const all = [];
+      document.addEventListener("securitypolicyviolation",
+        (event) => all.push(event.effectiveDirective) === 2 && done(all));
+    });
+    const script = document.createElement("script");
+    script.append("window.ran = 1");
+    document.body.append(script);
+    let error = "none";
+    try {
+      document.getElementById("plan").innerHTML = "<img src=x onerror='window.ran = 1'>";
+    } catch ({ name }) {
+      error = name;
+    }
+    return { told: await told, error, ran: "ran" in window, images: document.images.length };
+  });
+  const { told, error, ran, images } = refused;
+  check(!ran && images === 0 && error === "TypeError", JSON.stringify(refused));
+  check(told.every((one) => /^script-src|^require-trusted-types-for$/.test(one)), `refused by ${told}`);
+
   // A browser without the cookie stays outside.
   const stranger = await browser.createBrowserContext();
   const outside = await (await stranger.newPage()).goto(new URL("/ui/", address).href.split("?")[0]);
