@@ -4,6 +4,7 @@
 //! in each of them.
 
 mod names;
+mod paths;
 #[cfg(test)]
 mod tests;
 
@@ -73,55 +74,9 @@ static IDS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// Files, wherever they lie. What is only shaped like one is told apart below.
-static PATHS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
-    [
-        pattern(r#"(?i)\bfile://[^\s"'`<>)]+"#),
-        pattern(r#"\b[A-Za-z]:\\[^\s"'`<>|)]+|\\\\[\w.-]+\\[^\s"'`<>|)]+"#),
-        pattern(r#"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%)[/\\][^\s"'`<>|),;]*"#),
-        pattern(r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]*[\w@+-]/?"),
-    ]
-});
-
-/// What follows a folder: a path inside it.
-static INSIDE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^/(?:[\w@.+-]+/)*(?:[\w@.+-]*[\w@+-])?"));
-
 /// What stands for something covered.
 static MARKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\[(?:trace|prompt|id|path|name)-[0-9]+\]|\[secret\]"));
-
-/// First folders of paths on a machine; `/users/7` of a web service is none of these.
-const ROOTS: &[&str] = &[
-    "home",
-    "root",
-    "tmp",
-    "var",
-    "etc",
-    "opt",
-    "usr",
-    "mnt",
-    "srv",
-    "private",
-    "Users",
-    "Volumes",
-    "workspace",
-    "workspaces",
-    "work",
-    "data",
-    "app",
-    "proc",
-    "dev",
-    "bin",
-    "lib",
-    "run",
-];
-/// First folders of paths that are as often those of a web service: `/projects/7` is one's.
-const SHARED_ROOTS: &[&str] = &["projects", "repo", "repos", "code", "build", "media"];
-/// What stands before a path of a web service.
-const VERBS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-/// Characters of the end of a file's name behind its last dot.
-const SUFFIX_CHARS_MAX: usize = 5;
 
 impl Veil {
     /// A veil for plans about `task`, written by agents with these names and models.
@@ -140,6 +95,8 @@ impl Veil {
     pub fn hiding<'a>(mut self, folders: impl IntoIterator<Item = &'a str>) -> Veil {
         let bare = folders.into_iter().map(|it| it.trim_end_matches('/'));
         self.folders.extend(bare.filter(|it| it.starts_with('/')).map(String::from));
+        // One inside another goes first: its name may have a space.
+        self.folders.sort_by_key(|it| std::cmp::Reverse(it.len()));
         self
     }
 
@@ -177,12 +134,12 @@ impl Veil {
             // A word such as `session_management` is none: ids have digits.
             text = self.replace(id, "id", &text, |it, _| it.contains(|c: char| c.is_ascii_digit()));
         }
-        for path in PATHS.iter().take(3) {
+        for path in paths::SURE.iter() {
             text = self.replace(path, "path", &text, |_, _| true);
         }
         let task = std::mem::take(&mut self.task);
-        text = self.replace(&PATHS[3], "path", &text, |it, before| {
-            is_path(it, before) && !task.contains(it)
+        text = self.replace(&paths::SHAPED, "path", &text, |it, before| {
+            paths::is_path(it, before) && !task.contains(it)
         });
         self.task = task;
         let names = std::mem::take(&mut self.names);
@@ -197,17 +154,9 @@ impl Veil {
     /// Covers the folders that are always covered, unless the task itself names them.
     fn places(&mut self, mut text: String) -> String {
         for folder in self.folders.clone() {
-            let found = text.match_indices(&folder).map(|(at, _)| (at, at + folder.len()));
-            let own = found.filter(|(at, end)| {
-                let is_begun = text[..*at].ends_with(is_in_path);
-                !is_begun && names::is_edge(&text, &folder, *at, *end)
-            });
-            let whole = own.map(|(at, end)| {
-                (at, end + INSIDE.find(&text[end..]).map_or(0, |inside| inside.end()))
-            });
-            let told: Vec<(usize, usize)> =
-                whole.filter(|(at, end)| !self.task.contains(&text[*at..*end])).collect();
-            text = self.cover_at("path", told.into_iter(), &text);
+            let mut found = paths::inside(&folder, &text);
+            found.retain(|(at, end)| !self.task.contains(&text[*at..*end]));
+            text = self.cover_at("path", found.into_iter(), &text);
         }
         text
     }
@@ -303,11 +252,10 @@ impl Veil {
 pub(super) fn prepare() {
     LazyLock::force(&TRACES);
     LazyLock::force(&IDS);
-    LazyLock::force(&PATHS);
     LazyLock::force(&PROMPTS);
-    LazyLock::force(&INSIDE);
     LazyLock::force(&MARKS);
     names::prepare();
+    paths::prepare();
 }
 
 /// Puts back what was covered.
@@ -323,45 +271,7 @@ fn written(text: &str) -> impl Iterator<Item = String> {
     MARKS.find_iter(text).map(|it| it.as_str().to_string())
 }
 
-/// Whether a path that begins behind this character is part of another, or of an address.
-fn is_in_path(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')
-}
-
 /// Where marks stand in a text: what is inside one is not covered again.
 fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
     MARKS.find_iter(text).map(|it| it.range()).collect()
-}
-
-/// Whether something with slashes is a file's path: under a folder of a machine, begun with a dot,
-/// or ended like a file. Addresses of the web and plain `either/or` are not.
-fn is_path(text: &str, before: &str) -> bool {
-    let parts: Vec<&str> = text.split('/').collect();
-    let joins: &[char] = if text.starts_with('/') { &['/'] } else { &['/', ':', '@'] };
-    if parts.len() < 2 || before.ends_with(joins) || text.starts_with("//") {
-        return false;
-    }
-    let last = parts.last().copied().unwrap_or_default();
-    let is_file = last.rsplit_once('.').is_some_and(|(stem, suffix)| {
-        !stem.is_empty()
-            && suffix.len() <= SUFFIX_CHARS_MAX
-            && suffix.starts_with(|c: char| c.is_ascii_alphabetic())
-            && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    });
-    match parts[0] {
-        "" => is_file || ROOTS.contains(&parts[1]) || is_in_shared(&parts, before),
-        "." | ".." => true,
-        // `example.com/index.html` is on the web; `.github/ci.yml` is not.
-        first => is_file && !first.trim_start_matches('.').contains('.'),
-    }
-}
-
-/// Whether a path under a root that web services have too is one of a machine: below it is a name,
-/// and nobody is told to request it.
-fn is_in_shared(parts: &[&str], before: &str) -> bool {
-    let below = parts.get(2).copied().unwrap_or_default();
-    let is_requested = before.split_whitespace().next_back().is_some_and(|it| VERBS.contains(&it));
-    SHARED_ROOTS.contains(&parts[1])
-        && below.contains(|c: char| !c.is_ascii_digit())
-        && !is_requested
 }

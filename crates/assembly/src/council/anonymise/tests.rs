@@ -4,7 +4,7 @@ use super::*;
 use serde_json::json;
 
 /// The repository and the home of this run, one of them under a name with a space.
-const FOLDERS: &[&str] = &["/net/My Disk/shop", "/accounts/eve/", "/", ""];
+const FOLDERS: &[&str] = &["/accounts/eve/", "/net/My Disk/shop", "/accounts/eve/a b", "/", ""];
 const TASK: &str = "Fix src/main.rs so that the build passes";
 
 fn veil() -> Veil {
@@ -133,6 +133,8 @@ fn paths_are_covered_and_routes_are_not() {
     );
     check("at /net/My Disk/shop/src/a b", "at [path-1] b");
     check("cd /accounts/eve; ls /accounts/eve/bin.", "cd [path-1]; ls [path-2].");
+    check("in /accounts/eve/a b/c", "in [path-1]");
+    stays("call `GET /projects/shop`, POST \"/repos/x\"");
     stays("/accounts/evelyn, /net/My Disk and example.com/accounts/eve/x");
     stays(
         "GET /projects/7, POST /repos/ada/shop, /code or /build, /projects/{id}, the /media type",
