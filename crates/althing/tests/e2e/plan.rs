@@ -339,6 +339,30 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
 }
 
 #[test]
+fn files_that_do_not_go_along_are_named_to_all() {
+    let upstream = council();
+    let home = Home::with(&upstream);
+    let root = home.path().join("shop");
+    std::fs::create_dir(&root).unwrap();
+    std::fs::write(root.join("long.txt"), "long line\n".repeat(30_000)).unwrap();
+    std::fs::write(root.join("last.rs"), "fn never_seen() {}").unwrap();
+    let paths = json!({ "root": root, "paths": ["long.txt", "last.rs"] });
+    let spec = json!({ "task": "Move the shop", "repo_context": paths });
+    std::fs::write(home.path().join("task.json"), spec.to_string()).unwrap();
+    let args = ["plan", "task.json", "--planners", "openai:ada", "--judge", JUDGE];
+    home.run(&args).ends(0).warns("files_left_out: long.txt: cut after ");
+    let seen = upstream.requests();
+    let asked = seen.iter().find(|seen| seen.model == "ada").unwrap().prompt();
+    let cut = "long.txt: cut after 262144 of 300000 bytes";
+    assert!(asked.contains(&format!("Not shown: {cut}; last.rs: ")), "{cut}");
+    assert!(asked.contains("long line\n") && !asked.contains("never_seen"));
+    let warnings = final_plan(&home)["metadata"]["warnings"].clone();
+    assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
+    let told = warnings[0].as_str().unwrap();
+    assert!(told.starts_with(&format!("files_left_out: {cut}; last.rs: ")), "{told}");
+}
+
+#[test]
 fn a_repository_without_paths_is_told_by_its_names() {
     let upstream = council();
     let home = Home::with(&upstream);
