@@ -200,7 +200,10 @@ impl Call {
                 Kind::NotFound => format!(" ({})", row.install),
                 _ => String::new(),
             };
-            fault.message = format!("{}: {}{help}", row.name, fault.message);
+            let own = fault.message.strip_prefix(row.name).filter(|it| it.starts_with(' '));
+            // Said once is enough.
+            let told = own.map_or(&*fault.message, str::trim_start);
+            fault.message = format!("{}: {told}{help}", row.name);
         }
         self.ready.push_back(Err(fault));
         Phase::Over

@@ -155,12 +155,7 @@ fn tell(screen: Screen, text: &str) {
 
 /// Prints a finished text; a closed pipe is no error.
 fn print(text: &str) -> Result<()> {
-    match watch::print(text) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Fault::new(Kind::Internal, format!("standard output: {e}")))
-        }
-        _ => Ok(()),
-    }
+    watch::print(text).or_else(|e| watch::unread(&e))
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<()> {

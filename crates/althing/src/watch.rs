@@ -10,7 +10,7 @@ use althing_hub::runs::{Control, Run};
 use althing_stdx::text::printable;
 use althing_stdx::{Fault, Kind, Result};
 use std::convert::Infallible;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -86,8 +86,10 @@ fn quiet(event: &Event) -> String {
 pub async fn watch(run: Run, view: View, pauses: bool) -> Result<Ending> {
     let control = run.control.clone();
     let shown = async {
-        show(&run, view, pauses).await?;
-        run.ending().await
+        // Whatever became of the screen, the run is saved first.
+        let shown = show(&run, view, pauses).await;
+        let ending = run.ending().await;
+        shown.and(ending)
     };
     tokio::select! {
         ending = shown => ending,
@@ -128,10 +130,9 @@ async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
                         false => run.control.go_on(),
                     }
                 }
-                if print(&text).is_err() {
-                    // Nobody reads any more, as in `| head`: stop, saved.
+                if let Err(e) = print(&text) {
                     run.control.cancel();
-                    return Ok(());
+                    return unread(&e);
                 }
             }
             Some(()) = enter.recv(), if is_paused => {
@@ -144,6 +145,14 @@ async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
                 let _ = print(&view.tick());
             }
         }
+    }
+}
+
+/// Where nobody reads any more, as in `| head`, stopping is no failure; what could not be written is.
+pub fn unread(error: &std::io::Error) -> Result<()> {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Fault::internal(format!("standard output: {error}"))),
     }
 }
 

@@ -10,7 +10,7 @@ const PATH_FOLDERS_MAX: usize = 200;
 
 /// A program by its path, or by its name on `path`.
 pub(crate) fn find(name: &str, path: &str) -> Result<PathBuf> {
-    let missing = || Fault::new(Kind::NotFound, "is not installed");
+    let missing = || Fault::new(Kind::NotFound, format!("{name} is not installed"));
     if name.contains('/') {
         // The agent is started in another folder than the one the path was written for.
         let file = absolute(name).ok().filter(|file| is_program(file));

@@ -1,7 +1,7 @@
 //! Every way in which an agent can behave badly. After each nothing runs any more.
 
 use crate::harness::{Home, PATIENT, answer, limits};
-use althing_agents::{Adapter, Agent, Custom, Format, PromptMode};
+use althing_agents::{Adapter, Agent, Custom, Format, Options, PromptMode};
 use althing_chat::{Ask, Delta, Model, Stop};
 use althing_stdx::{Kind, Result};
 use futures_util::StreamExt;
@@ -216,8 +216,12 @@ async fn a_command_that_is_missing_names_what_installs_it() {
     let expected = "claude: is not installed (npm install -g @anthropic-ai/claude-code)";
     assert_eq!((fault.kind, fault.message.as_str()), (Kind::NotFound, expected));
     assert_eq!(agent.probe().await.unwrap_err().kind, Kind::NotFound);
+    let (adapter, _) = Adapter::find("claude").unwrap();
+    let options = Options { program: Some("/x/claude".into()), ..home.options(PATIENT) };
+    let fault = answer(&Agent::new(adapter, options), "x").await.unwrap_err();
+    assert!(fault.message.starts_with("claude: /x/claude is not installed ("), "{fault}");
     let fault = home.ask(Custom::new("mine", "./no-such").unwrap(), home.options(PATIENT)).await;
-    assert_eq!(fault.unwrap_err().message, "is not installed");
+    assert_eq!(fault.unwrap_err().message, "./no-such is not installed");
     assert_eq!(home.noted(), 0);
 }
 

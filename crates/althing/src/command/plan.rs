@@ -89,7 +89,22 @@ pub async fn finish(desk: &Desk, run: Run, output: args::Output) -> Result<(), F
             tell(desk.screen, &format!("Stopped and saved. Go on with: althing resume {id}"));
             Err(failed(Fault::new(Kind::Cancelled, "stopped")))
         }
-        Ending::Failed(failure) => Err(failed(Fault::new(failure.kind, failure.message))),
+        Ending::Failed(failure) => {
+            if let Some(options) = mends(failure.kind) {
+                tell(desk.screen, &format!("Saved. Go on with: althing resume {id} {options}"));
+            }
+            Err(failed(Fault::new(failure.kind, failure.message)))
+        }
+    }
+}
+
+/// With what a council that failed so is worth another try.
+fn mends(kind: Kind) -> Option<&'static str> {
+    match kind {
+        // Too few plans, no verdict, no time: who failed is asked again.
+        Kind::TooFew | Kind::Upstream | Kind::TimedOut => Some("--retry-failed"),
+        Kind::CostLimit => Some("--max-cost USD"),
+        _ => None,
     }
 }
 

@@ -209,6 +209,7 @@ fn a_judge_who_fails_is_replaced_unless_nobody_may() {
     assert_eq!(plan_made["metadata"]["used_plans"].as_array().unwrap().len(), 1);
     let done = plan(&home, &[&args[..], &["--no-fallback"]].concat());
     done.ends(4).warns("the judge gave no valid verdict");
+    done.warns("Saved. Go on with: althing resume ").warns(" --retry-failed");
 }
 
 #[test]
@@ -216,10 +217,12 @@ fn each_end_has_its_exit_code() {
     let upstream = council();
     let home = Home::with(&upstream);
     let none = ["--planners", "openai:refuse,openai:err-401", "--judge", JUDGE];
-    plan(&home, &none).ends(3).warns("no planner gave a valid plan");
+    plan(&home, &none).ends(3).warns("no planner gave a valid plan").warns(" --retry-failed");
     let dear = ["--planners", "openai:gpt-5.1", "--judge", JUDGE, "--max-cost", "0"];
-    plan(&home, &dear).ends(5).warns("cost limit");
+    plan(&home, &dear).ends(5).warns("cost limit").warns(" --max-cost USD");
     plan(&home, &["--planners", "openai:", "--judge", JUDGE]).warns("openai:");
+    plan(&home, &["--planners", ",", "--judge", JUDGE]).ends(2).warns("planners: '' is no name");
+    plan(&home, &["--planners", "openai:a", "--judge", " "]).ends(2).warns("judge: '' is no name");
     home.run(&["plan", "missing.json"]).ends(2).warns("missing.json");
     home.run(&["plan"]).ends(2);
     home.run(&["plan", "--task", " "]).ends(2).warns("$.task");
@@ -443,6 +446,17 @@ fn a_plan_cannot_drive_the_terminal() {
     done.ends(0);
     assert!(!done.out.contains('\u{1b}') && !done.err.contains('\u{1b}'), "{done:?}");
     assert!(!done.out.contains('\u{202e}') && done.out.contains("\\<script>"), "{done:?}");
+}
+
+#[test]
+fn a_plan_that_cannot_be_written_is_a_failure() {
+    let upstream = council();
+    let home = Home::with(&upstream);
+    let args = ["plan", "--task", "x", "--planners", "openai:ada", "--judge", JUDGE, "-q"];
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let done = Done::of(home.command(&args).stdout(full).output().unwrap());
+    done.ends(1).warns("standard output: ");
+    home.run(&["show", "last", "-q"]).ends(0).says("# Plan: x");
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub(super) fn sit_again(seats: &[SeatInfo], task: &Task, book: &Book) -> Result<
 
 fn planners(named: &[String], task: &Task, config: &Config) -> Result<Vec<Called>> {
     if !named.is_empty() {
-        return Ok(named.iter().map(|it| called(it)).collect());
+        return Ok(named.iter().map(|it| called(it, "planners")).collect());
     }
     let agents = task.agents.planners.iter().enumerate();
     agents.map(|(at, agent)| voice_of(agent, &format!("agents.planners[{at}]"), config)).collect()
@@ -137,15 +137,16 @@ fn planners(named: &[String], task: &Task, config: &Config) -> Result<Vec<Called
 
 fn judge(named: Option<&str>, task: &Task, config: &Config) -> Result<Option<Called>> {
     match (named, &task.agents.judge) {
-        (Some(name), _) => Ok(Some(called(name))),
+        (Some(name), _) => Ok(Some(called(name, "judge"))),
         (None, Some(agent)) => voice_of(agent, "agents.judge", config).map(Some),
         (None, None) => Ok(None),
     }
 }
 
-fn called(model: &str) -> Called {
+/// A model that is named beside the task, in `field`.
+fn called(model: &str, field: &str) -> Called {
     let model = model.trim().to_string();
-    Called::Model { model, name: None, fallbacks: vec![], field: String::new() }
+    Called::Model { model, name: None, fallbacks: vec![], field: field.to_string() }
 }
 
 /// Who an agent of a task is: a program, or the name under which the line-up knows a model.
@@ -185,11 +186,12 @@ fn sit(called: &[Called], book: &Book, found: Option<&Found>) -> Result<Vec<Sitt
     let sit = |called: &Called| match called {
         Called::Program(program) => Ok((**program).clone()),
         Called::Model { model, name, fallbacks, field } => {
-            let mut seat = resolved(model, book, found)?;
+            let mut seat = resolved(model, field, book, found)?;
             for (at, fallback) in fallbacks.iter().enumerate() {
-                let other = resolved(fallback, book, found)?;
+                let field = format!("{field}.fallback_models[{at}]");
+                let other = resolved(fallback, &field, book, found)?;
                 if seat.targets.is_empty() || other.targets.is_empty() {
-                    let text = format!("{field}.fallback_models[{at}]: only models have others");
+                    let text = format!("{field}: only models have others");
                     return Err(Fault::invalid(text));
                 }
                 seat = seat.or(other);
@@ -200,8 +202,15 @@ fn sit(called: &[Called], book: &Book, found: Option<&Found>) -> Result<Vec<Sitt
     called.iter().map(sit).collect()
 }
 
-fn resolved(model: &String, book: &Book, found: Option<&Found>) -> Result<Sitting> {
-    let seats = lineup::resolve(std::slice::from_ref(model), book, found)?.seats;
+/// Who `model` is; `field` is where it is named.
+fn resolved(model: &String, field: &str, book: &Book, found: Option<&Found>) -> Result<Sitting> {
+    let here = |mut fault: Fault| {
+        if let Some(what) = fault.message.strip_prefix("models: ") {
+            fault.message = format!("{field}: {what}");
+        }
+        fault
+    };
+    let seats = lineup::resolve(std::slice::from_ref(model), book, found).map_err(here)?.seats;
     seats.into_iter().next().ok_or_else(nobody)
 }
 
@@ -258,8 +267,21 @@ fn apart_from_all(seats: &[Sitting]) -> usize {
 
 /// Whether one model may speak for both, whatever they are called and however hard it thinks.
 fn is_same(one: &Sitting, other: &Sitting) -> bool {
+    if let (Some(one), Some(other)) = (command(one), command(other)) {
+        return one == other;
+    }
     let others = other.models();
     one.models().iter().any(|model| others.contains(model))
+}
+
+/// What is started where somebody sits by a command of the person's own: that tells who it is,
+/// whatever it is called.
+fn command(seat: &Sitting) -> Option<(&[String], &[String])> {
+    let config = &seat.agent.as_ref()?.config;
+    match &config.adapter {
+        Adapter::Custom(custom) => Some((&custom.words, &config.arguments)),
+        Adapter::Known(_) => None,
+    }
 }
 
 /// The same seats under names that differ.
@@ -320,6 +342,31 @@ mod tests {
         let many = json!({ "model": "m", "fallback_models": vec!["n"; 9] });
         check(many, Err("agents.judge.fallback_models: 9 are named; at most 8"));
         check(json!({}), Err("agents.judge: it names no model, kind or name"));
+    }
+
+    /// Whether two agents of a task are one.
+    #[track_caller]
+    fn check_same(one: Value, other: Value, want: bool) {
+        let world = World { env: Default::default(), cwd: "/".into(), home: "/nowhere".into() };
+        let config = Config::load(&world);
+        let [one, other] = [one, other].map(|agent| {
+            let agent: Agent = serde_json::from_value(agent).unwrap();
+            programs::program(&agent, "agents.judge", &config).unwrap().unwrap()
+        });
+        assert_eq!(is_same(&one, &other), want, "{one:?} {other:?}");
+    }
+
+    #[test]
+    fn commands_are_told_apart_by_what_is_started() {
+        let own = |name: &str, command: &str| json!({ "name": name, "command": command });
+        check_same(own("x", "./a plan"), own("x", "./a judge"), false);
+        check_same(own("x", "./a plan"), own("y", "./a plan"), true);
+        let more = json!({ "name": "x", "command": "./a", "extra_args": ["judge"] });
+        check_same(own("x", "./a"), more, false);
+        let claude = |model: &str| json!({ "kind": "claude", "model": model });
+        check_same(claude("m"), claude("m"), true);
+        check_same(claude("m"), claude("n"), false);
+        check_same(claude("m"), own("x", "claude"), false);
     }
 
     /// Which of `seats` judges the others; `fast` is an alias.

@@ -158,7 +158,7 @@ fn who_gives_no_plan_is_told_for_what_it_did() {
     check("headers", Some("there is no JSON object in the answer"));
     check("echo", Some("its answer is no valid one"));
     let missing = json!({ "command": "/nowhere/agent" });
-    check_with("", missing, PATIENT, Some("is not installed"));
+    check_with("", missing, PATIENT, Some("other: /nowhere/agent is not installed"));
 }
 
 #[test]
