@@ -103,7 +103,8 @@ function gone(id) {
   draw();
 }
 
-// Escape does not do what the person has to decide; a browser lets it close the dialogue at the second time.
+// Escape does not do what the person has to decide. A browser that does not know `closedby` lets it close the
+// dialogue at the second time.
 document.getElementById("modal").addEventListener("cancel", (event) => event.preventDefault());
 document.getElementById("modal").addEventListener("close", draw);
 
