@@ -6,6 +6,7 @@ mod tests;
 
 use crate::dialect::Reader;
 use crate::http::Body;
+use crate::lane::{Entry, Place};
 use crate::{Limits, retry};
 use althing_chat::{Delta, Retry, Speaking};
 use althing_stdx::{Fault, Kind, Result};
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// Bytes on the wire per byte of answer, at most: each token comes wrapped in JSON. Beyond it the
@@ -47,11 +48,10 @@ pub(crate) struct Call {
     /// Whether tokens are to come one by one. Otherwise all come last, and only `total` bounds
     /// the wait for them.
     streamed: bool,
-    lane: Arc<Semaphore>,
     attempt: Attempt,
 
     phase: Phase,
-    permit: Option<OwnedSemaphorePermit>,
+    place: Option<Place>,
     /// Attempts begun.
     attempts: u32,
     total_at: Instant,
@@ -63,8 +63,8 @@ pub(crate) struct Call {
 }
 
 enum Phase {
-    Arriving,
-    InLine,
+    Arriving(Entry),
+    InLine(Arc<Semaphore>),
     Asking,
     Listening { opened: Opened, first_at: Instant },
     Pausing { until: Instant },
@@ -84,17 +84,16 @@ impl Call {
         who: String,
         limits: Limits,
         streamed: bool,
-        lane: Arc<Semaphore>,
+        entry: Entry,
         attempt: Attempt,
     ) -> Call {
         Call {
             who,
             limits,
             streamed,
-            lane,
             attempt,
-            phase: Phase::Arriving,
-            permit: None,
+            phase: Phase::Arriving(entry),
+            place: None,
             attempts: 0,
             total_at: Instant::now(),
             heard: 0,
@@ -114,8 +113,8 @@ impl Call {
                 return Some(item);
             }
             self.phase = match mem::replace(&mut self.phase, Phase::Over) {
-                Phase::Arriving => self.arrive(),
-                Phase::InLine => self.wait_in_line().await,
+                Phase::Arriving(entry) => self.arrive(entry),
+                Phase::InLine(lane) => self.wait_in_line(lane).await,
                 Phase::Asking => self.ask().await,
                 Phase::Listening { opened, first_at } => self.listen(opened, first_at).await,
                 Phase::Pausing { until } => {
@@ -124,33 +123,37 @@ impl Call {
                 }
                 Phase::Leaving { body } => drain(body).await,
                 Phase::Over => {
-                    self.permit = None;
+                    self.place = None;
                     return None;
                 }
             };
         }
     }
 
-    fn arrive(&mut self) -> Phase {
-        match self.lane.clone().try_acquire_owned() {
-            Ok(permit) => self.start(permit),
+    fn arrive(&mut self, entry: Entry) -> Phase {
+        let lane = match entry {
+            Entry::Placed(place) => return self.start(place),
+            Entry::Line(lane) => lane,
+        };
+        match lane.clone().try_acquire_owned() {
+            Ok(place) => self.start(place),
             Err(_) => {
                 self.ready.push_back(Ok(Delta::Queued));
-                Phase::InLine
+                Phase::InLine(lane)
             }
         }
     }
 
-    async fn wait_in_line(&mut self) -> Phase {
-        match self.lane.clone().acquire_owned().await {
-            Ok(permit) => self.start(permit),
+    async fn wait_in_line(&mut self, lane: Arc<Semaphore>) -> Phase {
+        match lane.acquire_owned().await {
+            Ok(place) => self.start(place),
             Err(closed) => self.end(Fault::internal(closed)),
         }
     }
 
     /// The clocks start here: time spent in line is nobody's fault.
-    fn start(&mut self, permit: OwnedSemaphorePermit) -> Phase {
-        self.permit = Some(permit);
+    fn start(&mut self, place: Place) -> Phase {
+        self.place = Some(place);
         self.total_at = from_now(self.limits.total);
         self.ready.push_back(Ok(Delta::Started));
         Phase::Asking

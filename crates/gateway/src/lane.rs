@@ -5,7 +5,7 @@ use crate::Endpoint;
 use crate::http::origin;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls at once that a service has for one server that takes many; more wait in line. It bounds
 /// sockets and memory, not the server.
@@ -21,6 +21,17 @@ pub(crate) fn width(endpoint: &Endpoint) -> usize {
     let provider = endpoint.provider;
     let own = provider.local || endpoint.parallel < provider.parallel;
     if own { endpoint.parallel } else { WIDE }
+}
+
+/// A call's place in a lane; dropping it lets the next one in.
+pub(crate) type Place = OwnedSemaphorePermit;
+
+/// How a call gets into its lane.
+pub(crate) enum Entry {
+    /// It has its place.
+    Placed(Place),
+    /// It has to stand in line for one.
+    Line(Arc<Semaphore>),
 }
 
 /// Addresses whose servers are remembered; beyond that they are worked out anew.

@@ -33,7 +33,7 @@ use bytes::Bytes;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
-use lane::Lanes;
+use lane::{Entry, Lanes, Place};
 use route::Board;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,13 +129,13 @@ impl Gateway {
     /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.
     pub fn model(&self, endpoint: &Arc<Endpoint>, model: &str) -> Arc<dyn Model> {
         let lane = self.lanes.to(self.lane_name(endpoint), endpoint.parallel);
-        Arc::new(HttpModel::new(self, endpoint, model, lane, self.limits))
+        Arc::new(InLane { model: HttpModel::new(self, endpoint, model, self.limits), lane })
     }
 
-    /// One target of a route.
-    fn voice(&self, target: &Target, limits: Limits) -> Arc<dyn Model> {
+    /// What one target of a route says, which has its place already.
+    fn speak_at(&self, target: &Target, limits: Limits, place: Place, ask: Ask) -> Speaking {
         let Target { endpoint, model } = target;
-        Arc::new(HttpModel::new(self, endpoint, model, self.lane(endpoint), limits))
+        HttpModel::new(self, endpoint, model, limits).speak(ask, Entry::Placed(place))
     }
 
     /// The lane of calls that come in through routes. A server that has few places has them for
@@ -177,23 +177,35 @@ fn clean(endpoint: &Endpoint, item: Result<Delta>) -> Result<Delta> {
     }
 }
 
+/// A model whose calls stand in line.
+struct InLane {
+    model: HttpModel,
+    lane: Arc<Semaphore>,
+}
+
+impl Model for InLane {
+    fn id(&self) -> &str {
+        &self.model.id
+    }
+
+    fn speak(&self, ask: Ask) -> Speaking {
+        self.model.speak(ask, Entry::Line(self.lane.clone()))
+    }
+}
+
 /// A model behind HTTP.
 struct HttpModel {
     id: String,
     name: String,
     effort: Option<String>,
     endpoint: Arc<Endpoint>,
-    lane: Arc<Semaphore>,
     http: Http,
     limits: Limits,
 }
 
-impl Model for HttpModel {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn speak(&self, mut ask: Ask) -> Speaking {
+impl HttpModel {
+    /// What is asked in another way than over HTTP has no lane either.
+    fn speak(&self, mut ask: Ask, entry: Entry) -> Speaking {
         let access = self.endpoint.access.as_ref();
         if let Some(speaking) = access.and_then(|access| access.speak(&self.name, &ask)) {
             return speaking;
@@ -202,29 +214,20 @@ impl Model for HttpModel {
         match self.attempt(&ask) {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
             Ok(attempt) => {
-                let (endpoint, lane) = (self.endpoint.clone(), self.lane.clone());
-                let call = Call::new(endpoint.who(), self.limits, ask.stream, lane, attempt);
+                let endpoint = self.endpoint.clone();
+                let call = Call::new(endpoint.who(), self.limits, ask.stream, entry, attempt);
                 call.speaking().map(move |item| clean(&endpoint, item)).boxed()
             }
         }
     }
-}
 
-impl HttpModel {
-    fn new(
-        gateway: &Gateway,
-        endpoint: &Arc<Endpoint>,
-        model: &str,
-        lane: Arc<Semaphore>,
-        limits: Limits,
-    ) -> HttpModel {
+    fn new(gateway: &Gateway, endpoint: &Arc<Endpoint>, model: &str, limits: Limits) -> HttpModel {
         let (name, effort) = split_effort(model);
         HttpModel {
             id: format!("{}:{model}", endpoint.id),
             name: name.to_string(),
             effort: effort.map(str::to_string),
             endpoint: endpoint.clone(),
-            lane,
             http: gateway.http.clone(),
             limits,
         }

@@ -8,9 +8,10 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use line::{Board, Line, Turn};
+pub(crate) use line::{Board, Line, Next, Turn};
 pub(crate) use rules::rule;
 
+use crate::lane::Place;
 use crate::{Endpoint, Gateway, Limits};
 use althing_chat::{Ask, Model, Speaking};
 use althing_stdx::Kind;
@@ -47,8 +48,9 @@ pub struct Rest {
 /// have. Empty where nobody was asked.
 pub type Answered = Arc<OnceLock<Target>>;
 
-/// How a target is asked within limits. Tests put scripted voices here.
-type Voice = Arc<dyn Fn(&Target, Limits) -> Arc<dyn Model> + Send + Sync>;
+/// How a target is asked within limits, once it has a place for the call. Tests put scripted
+/// voices here.
+type Voice = Arc<dyn Fn(&Target, Limits, Place, Ask) -> Speaking + Send + Sync>;
 
 /// A voice over several targets. Cheap to clone.
 #[derive(Clone)]
@@ -58,8 +60,7 @@ struct Inner {
     id: String,
     targets: Vec<Target>,
     affinity: Option<u64>,
-    limits: Limits,
-    board: Arc<Board>,
+    gateway: Gateway,
     voice: Voice,
 }
 
@@ -67,9 +68,9 @@ impl Routed {
     /// As `speak`, and who answered. The books of the targets are kept from the first poll on.
     pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
         let answered = Answered::default();
-        let Inner { id, targets, affinity, limits, board, voice } = &*self.0;
-        let line = Line::new(board, targets.clone(), *affinity);
-        let call = Call::new(id, line, voice.clone(), *limits, ask, answered.clone());
+        let Inner { id, targets, affinity, gateway, voice } = &*self.0;
+        let line = Line::new(gateway, targets.clone(), *affinity);
+        let call = Call::new(id, line, voice.clone(), gateway.limits, ask, answered.clone());
         (call.speaking(), answered)
     }
 }
@@ -88,10 +89,10 @@ impl Gateway {
     /// A voice that falls back along `targets`. Calls with the same `affinity` stay at the target
     /// that answered the last one, whose prompt cache is warm.
     pub fn route(&self, id: &str, targets: Vec<Target>, affinity: Option<u64>) -> Routed {
-        let gateway = self.clone();
-        let voice: Voice = Arc::new(move |target, limits| gateway.voice(target, limits));
-        let (limits, board) = (self.limits, self.board.clone());
-        Routed(Arc::new(Inner { id: id.into(), targets, affinity, limits, board, voice }))
+        let (gateway, door) = (self.clone(), self.clone());
+        let voice: Voice =
+            Arc::new(move |target, limits, place, ask| door.speak_at(target, limits, place, ask));
+        Routed(Arc::new(Inner { id: id.into(), targets, affinity, gateway, voice }))
     }
 
     /// Whether `target` is left alone just now where others stand beside it, and why.

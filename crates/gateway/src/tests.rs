@@ -8,6 +8,8 @@ use althing_testkit::upstream::{Options, Upstream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+/// Nothing here takes so long; a test that waits longer has failed.
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(30);
 pub(crate) const KEY: &str = "a-key-that-no-pattern-knows";
 
 pub(crate) fn gateway(attempts_max: u32) -> Gateway {

@@ -61,7 +61,7 @@ fn call(streamed: bool, lane: Arc<Semaphore>, attempts: &[&[Step]]) -> Speaking 
         let steps = attempts.lock().unwrap().pop_front().expect("one attempt too many");
         Box::pin(open(steps))
     });
-    Call::new("Ada".into(), limits(), streamed, lane, attempt).speaking()
+    Call::new("Ada".into(), limits(), streamed, Entry::Line(lane), attempt).speaking()
 }
 
 /// The head of the answer comes after the leading waits.

@@ -8,11 +8,11 @@ use crate::access::{self, Wanted};
 use crate::call::{Deadline, from_now};
 use crate::dialect::anthropic;
 use crate::exchange::scrub;
+use crate::lane::Place;
 use crate::route::{Line, Turn, rule};
 use crate::{Endpoint, Gateway, Limits, Target, retry, split_effort};
 use althing_stdx::{Fault, Result};
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// A request under way.
@@ -27,7 +27,7 @@ struct Relay<'a> {
 
 /// A server's place in time.
 struct Stay {
-    permit: OwnedSemaphorePermit,
+    place: Place,
     total_at: Instant,
     limits: Limits,
 }
@@ -42,36 +42,35 @@ pub(super) async fn pass(
     let dialect = request.dialect.name;
     let speaks = |target: &&Target| target.endpoint.provider.dialect.name == dialect;
     let targets: Vec<Target> = targets.iter().filter(speaks).cloned().collect();
-    let mut line = Line::new(&gateway.board, targets, affinity);
+    let mut line = Line::new(gateway, targets, affinity);
     let mut relay = Relay { gateway, request: &request, failed: 0, spent: Duration::ZERO };
-    let Some(mut turn) = line.next() else {
+    let Some(mut next) = line.next_placed().await else {
         let none = format!("model: no target of {} speaks {dialect}", request.head.model);
         return Err(if line.is_empty() { Fault::invalid(none) } else { line.resting() }.into());
     };
     loop {
-        let declined = match relay.at(turn).await {
+        let declined = match relay.at(next.0, next.1).await {
             Ok(passed) => return Ok(passed),
             Err(declined) => declined,
         };
         let may_go_on = rule(&declined.fault).falls_back && relay.spent < gateway.limits.total;
-        match may_go_on.then(|| line.next()).flatten() {
-            Some(next) => turn = next,
+        let placed = if may_go_on { line.next_placed().await } else { None };
+        match placed {
+            Some(placed) => next = placed,
             None => return Err(declined),
         }
     }
 }
 
 impl Relay<'_> {
-    /// One target: its lane, its attempts, and what its failure means for it.
-    async fn at(&mut self, mut turn: Turn) -> Result<Passed, Declined> {
+    /// One target: its attempts, and what its failure means for it.
+    async fn at(&mut self, mut turn: Turn, place: Place) -> Result<Passed, Declined> {
         let endpoint = turn.target.endpoint.clone();
         let wanted = wanted(self.request, &turn.target)?;
-        let lane = self.gateway.lane(&endpoint);
-        let permit = lane.acquire_owned().await.map_err(Fault::internal)?;
         let total = self.gateway.limits.total.saturating_sub(self.spent);
         let attempts_max = if turn.last { self.gateway.limits.attempts_max } else { 1 };
         let limits = Limits { total, attempts_max, ..self.gateway.limits };
-        let (begun, stay) = (Instant::now(), Stay { permit, total_at: from_now(total), limits });
+        let (begun, stay) = (Instant::now(), Stay { place, total_at: from_now(total), limits });
         let opened = self.attempts(&mut turn, &endpoint, &wanted, &stay).await;
         self.spent += begun.elapsed();
         match opened {
@@ -142,9 +141,9 @@ impl Relay<'_> {
         let body = match body {
             Begun::Whole(bytes, usage) => Passing::Whole(bytes, usage),
             Begun::Stream(held, body) => {
-                let Stay { permit, total_at, limits } = stay;
+                let Stay { place, total_at, limits } = stay;
                 let tail = Tail::new(self.request.dialect);
-                let flow = Flow::new(body, turn, tail, limits, total_at, permit);
+                let flow = Flow::new(body, turn, tail, limits, total_at, place);
                 Passing::Stream(Box::new(Streaming::new(held, flow)))
             }
         };

@@ -7,6 +7,7 @@ use crate::Limits;
 use crate::call::{Deadline, WIRE_BYTES_FACTOR, from_now, late};
 use crate::exchange::scrub;
 use crate::http::Body;
+use crate::lane::Place;
 use crate::route::Turn;
 use althing_chat::Usage;
 use althing_stdx::{Fault, Kind, Result};
@@ -16,7 +17,6 @@ use std::collections::VecDeque;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes that are handed on as one piece; what is there beyond is the next one.
@@ -63,7 +63,7 @@ pub(super) struct Flow {
     /// Bytes so far.
     heard: usize,
     /// The place in the server's lane.
-    permit: OwnedSemaphorePermit,
+    place: Place,
     /// The nearest of the deadlines; set while bytes are waited for. A client that takes its time
     /// is no silence of the server.
     alarm: Pin<Box<Sleep>>,
@@ -86,8 +86,8 @@ impl Streaming {
 
     /// Lets go of the server and its lane, and tells who wants to know.
     fn end(&mut self, how: How) {
-        let Some(Flow { mut turn, tail, body, permit, .. }) = self.flow.take() else { return };
-        drop((body, permit));
+        let Some(Flow { mut turn, tail, body, place, .. }) = self.flow.take() else { return };
+        drop((body, place));
         let how = match (how, tail.error) {
             (How::Done, Some(fault)) => How::Failed(scrub(&turn.target.endpoint, fault)),
             (how, _) => how,
@@ -108,7 +108,7 @@ impl Flow {
         tail: Tail,
         limits: Limits,
         total_at: Instant,
-        permit: OwnedSemaphorePermit,
+        place: Place,
     ) -> Flow {
         let alarm = Box::pin(sleep_until(total_at));
         Flow {
@@ -119,7 +119,7 @@ impl Flow {
             limits,
             total_at,
             heard: 0,
-            permit,
+            place,
             alarm,
             is_waiting: false,
         }
@@ -232,7 +232,6 @@ mod tests {
     use crate::tests::endpoint;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
-    use tokio::sync::Semaphore;
     use tokio::time::sleep;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -241,15 +240,15 @@ mod tests {
     /// seconds with each of them. 10 s of silence and 60 s in all are too long.
     async fn ends(server: &'static [u64], slow: u64) -> (usize, Duration, String) {
         let target = Target { endpoint: endpoint("openai", "http://x"), model: "m".into() };
-        let turn = Line::new(&Arc::default(), vec![target], None).next().unwrap();
+        let mut line = Line::new(&crate::tests::gateway(1), vec![target], None);
+        let (turn, place) = line.next_placed().await.unwrap();
         let limits = Limits { idle: 10 * SECOND, total: 60 * SECOND, ..Limits::default() };
         let body = futures_util::stream::iter(server).then(|wait| async {
             sleep(*wait as u32 * SECOND).await;
             Ok(Bytes::from("x"))
         });
-        let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
         let (tail, total_at) = (Tail::new(&OPENAI), from_now(limits.total));
-        let flow = Flow::new(Some(body.boxed()), turn, tail, limits, total_at, permit);
+        let flow = Flow::new(Some(body.boxed()), turn, tail, limits, total_at, place);
         let (mut stream, begun) = (Streaming::new(VecDeque::new(), flow), Instant::now());
         let ended = Arc::new(Mutex::new(String::new()));
         let note = ended.clone();

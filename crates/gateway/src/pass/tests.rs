@@ -4,18 +4,19 @@ use super::*;
 use crate::access::{self, Wanted};
 use crate::dialect::anthropic::ANTHROPIC;
 use crate::dialect::openai::OPENAI;
-use crate::tests::{KEY, endpoint, gateway};
+use crate::tests::{FOR_EVER, KEY, endpoint, gateway};
 use crate::{Endpoint, Limits};
 use althing_stdx::Kind;
 use althing_testkit::upstream::{Options, Upstream};
-use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// A client of one of the two dialects.
 #[derive(Clone, Copy)]
@@ -314,6 +315,29 @@ async fn a_local_server_has_its_lane_and_a_large_one_takes_many() {
     });
     let _held = join_all(calls).await;
     assert_eq!(upstream.in_flight(), 20);
+}
+
+#[tokio::test]
+async fn nobody_waits_at_a_full_server_while_another_has_a_place() {
+    let servers = [(); 2].map(|()| Upstream::start(Options::default()));
+    let local = Client { provider: "lmstudio", ..CHAT };
+    let targets = ["a", "b"].into_iter().zip(&servers);
+    let targets: Vec<Target> =
+        targets.map(|(id, server)| local.target(id, &server.url(), "stall")).collect();
+    let gateway = gateway(1);
+    let pass = async || {
+        let passed = timeout(FOR_EVER, gateway.pass(&targets, local.asks(true), None));
+        passed.await.expect("another one has a place").unwrap()
+    };
+    let (first, second) = (pass().await, pass().await);
+    assert_eq!((first.target.id().as_str(), second.target.id().as_str()), ("a:stall", "b:stall"));
+    // Now both are full, and the first place is taken, whose ever it is.
+    let third = pass();
+    tokio::pin!(third);
+    assert!(third.as_mut().now_or_never().is_none(), "nobody has a place");
+    drop(second);
+    assert_eq!(third.await.target.id(), "b:stall");
+    drop(first);
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! One call along a route. An answer is held back until its first word, so that an error after
 //! HTTP 200 still leads to the next target; from then on it is that target's alone.
 
-use super::{Answered, Line, Turn, Voice, rule};
+use super::{Answered, Line, Next, Turn, Voice, rule};
 use crate::Limits;
 use crate::dialect::cut;
+use crate::lane::Place;
 use althing_chat::{Ask, Delta, Retry, Speaking};
 use althing_stdx::{Fault, Kind};
 use futures_util::stream::{StreamExt, unfold};
@@ -34,6 +35,7 @@ pub(super) struct Call {
 
 enum Phase {
     Arriving,
+    InLine,
     /// Nothing of the answer was handed out. `held` are counts, which a failed target takes with
     /// it.
     Holding {
@@ -90,6 +92,10 @@ impl Call {
                     self.phase = self.arrive();
                     continue;
                 }
+                Phase::InLine => {
+                    self.phase = self.wait_in_line().await;
+                    continue;
+                }
                 Phase::Holding { speaking, .. } | Phase::Flowing { speaking, .. } => {
                     speaking.next().await
                 }
@@ -99,8 +105,14 @@ impl Call {
                 (Phase::Holding { turn, speaking, held }, Some(Ok(delta))) => {
                     self.hold(turn, speaking, held, delta)
                 }
-                (Phase::Holding { turn, .. }, Some(Err(fault))) => self.fall_back(turn, fault),
-                (Phase::Holding { turn, .. }, None) => self.fall_back(turn, cut()),
+                (Phase::Holding { turn, speaking, .. }, Some(Err(fault))) => {
+                    drop(speaking);
+                    self.fall_back(turn, fault)
+                }
+                (Phase::Holding { turn, speaking, .. }, None) => {
+                    drop(speaking);
+                    self.fall_back(turn, cut())
+                }
                 (Phase::Flowing { turn, speaking }, Some(Ok(delta))) => {
                     self.ready.push_back(Ok(delta));
                     Phase::Flowing { turn, speaking }
@@ -116,20 +128,34 @@ impl Call {
 
     fn arrive(&mut self) -> Phase {
         match self.line.next() {
-            Some(turn) => self.ask(turn),
-            None if self.line.is_empty() => {
+            Next::Turn(turn, place) => self.ask(turn, place),
+            Next::Wait => self.stand_in_line(),
+            Next::Nobody if self.line.is_empty() => {
                 self.end(Fault::new(Kind::NotFound, format!("{} has no target", self.id)))
             }
+            Next::Nobody => self.end(self.line.resting()),
+        }
+    }
+
+    fn stand_in_line(&mut self) -> Phase {
+        self.is_out = false;
+        self.ready.push_back(Ok(Delta::Queued));
+        Phase::InLine
+    }
+
+    async fn wait_in_line(&mut self) -> Phase {
+        match self.line.wait().await {
+            Some((turn, place)) => self.ask(turn, place),
             None => self.end(self.line.resting()),
         }
     }
 
-    fn ask(&mut self, turn: Turn) -> Phase {
+    fn ask(&mut self, turn: Turn, place: Place) -> Phase {
         let attempts_max = if turn.last { self.limits.attempts_max } else { 1 };
         let total = self.limits.total.saturating_sub(self.spent);
         let limits = Limits { attempts_max, total, ..self.limits };
         self.started_at = None;
-        let speaking = (self.voice)(&turn.target, limits).speak(self.ask.clone());
+        let speaking = (self.voice)(&turn.target, limits, place, self.ask.clone());
         Phase::Holding { turn, speaking, held: vec![] }
     }
 
@@ -175,7 +201,8 @@ impl Call {
         Phase::Holding { turn, speaking, held }
     }
 
-    /// The next target at once, or the end. The failed target's stream is already dropped.
+    /// The next target at once, a wait where none has a place, or the end. The failed target's
+    /// stream is already dropped, and its place with it.
     fn fall_back(&mut self, mut turn: Turn, mut fault: Fault) -> Phase {
         turn.trial.failed(&fault);
         self.failed += 1;
@@ -184,23 +211,31 @@ impl Call {
             fault.message = format!("{}: {}", turn.target.id(), fault.message);
         }
         let may_go_on = rule(&fault).falls_back && self.spent < self.limits.total;
-        match may_go_on.then(|| self.line.next()).flatten() {
-            None => {
+        match if may_go_on { self.line.next() } else { Next::Nobody } {
+            Next::Nobody => {
                 // Nobody answered, so nothing is there yet.
                 let _ = self.answered.set(turn.target);
                 self.end(fault)
             }
-            Some(next) => {
-                let message = format!("{}; {} is asked", fault.message, next.target.id());
-                self.ready.push_back(Ok(Delta::Retrying(Retry {
-                    attempt: self.failed,
-                    wait_ms: 0,
-                    kind: fault.kind,
-                    message,
-                })));
-                self.ask(next)
+            Next::Turn(next, place) => {
+                self.tell(&fault, &format!("{} is asked", next.target.id()));
+                self.ask(next, place)
+            }
+            Next::Wait => {
+                self.tell(&fault, "the next one that has a place is asked");
+                self.stand_in_line()
             }
         }
+    }
+
+    /// Why it goes on elsewhere.
+    fn tell(&mut self, fault: &Fault, next: &str) {
+        self.ready.push_back(Ok(Delta::Retrying(Retry {
+            attempt: self.failed,
+            wait_ms: 0,
+            kind: fault.kind,
+            message: format!("{}; {next}", fault.message),
+        })));
     }
 
     fn end(&mut self, fault: Fault) -> Phase {

@@ -79,17 +79,31 @@ impl Health {
         affinity: Option<u64>,
         now: Instant,
     ) -> Option<Pick> {
-        let lone = spots.len() == 1;
-        let is_free = |at: &usize| !tried[*at] && self.rest(&spots[*at], lone, now).is_none();
         let pinned = affinity.and_then(|conversation| self.pins.get(conversation, now));
-        let pinned = pinned.and_then(|place| spots.iter().position(|spot| spot.place == place));
-        let mut free = (0..spots.len()).filter(is_free);
+        let is_pinned = |at: &usize| pinned == Some(spots[*at].place);
+        let mut free = self.free(spots, tried, now);
         let first = free.next()?;
-        let at = pinned.filter(is_free).unwrap_or(first);
-        let last = free.next().is_none();
-        let breaker = self.breakers.get_mut(&spots[at].server);
-        let probe = breaker.is_some_and(|breaker| breaker.admit(now));
-        Some(Pick { at, probe, last })
+        let second = free.next();
+        let at = [first].into_iter().chain(second).chain(free).find(is_pinned).unwrap_or(first);
+        let probe = self.admit(&spots[at], now);
+        Some(Pick { at, probe, last: second.is_none() })
+    }
+
+    /// Those of `spots` that were not tried and do not rest.
+    pub(crate) fn free<'a>(
+        &'a self,
+        spots: &'a [Spot],
+        tried: &'a [bool],
+        now: Instant,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let lone = spots.len() == 1;
+        let is_free = move |at: &usize| !tried[*at] && self.rest(&spots[*at], lone, now).is_none();
+        (0..spots.len()).filter(is_free)
+    }
+
+    /// A call goes to a target; says whether it decides if its breaker closes.
+    pub(crate) fn admit(&mut self, spot: &Spot, now: Instant) -> bool {
+        self.breakers.get_mut(&spot.server).is_some_and(|breaker| breaker.admit(now))
     }
 
     /// Whether a target rests. One that has no other beside it rests only where its provider asked

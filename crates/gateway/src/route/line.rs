@@ -1,8 +1,13 @@
-//! The targets of one call, one after another, and what each of them does to the books.
+//! The targets of one call, one after another, and what each of them does to the books. One whose
+//! server has no place is passed over while another has one; where none has, the first place that
+//! gets free is taken.
 
 use super::Target;
 use super::health::{Health, Pick, Spot};
+use crate::Gateway;
+use crate::lane::Place;
 use althing_stdx::{Fault, Kind};
+use futures_util::future::select_all;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
@@ -19,7 +24,7 @@ impl Board {
 
 /// Who is asked, in order.
 pub(crate) struct Line {
-    board: Arc<Board>,
+    gateway: Gateway,
     targets: Vec<Target>,
     spots: Vec<Spot>,
     tried: Vec<bool>,
@@ -34,23 +39,89 @@ pub(crate) struct Turn {
     pub trial: Trial,
 }
 
+/// What comes next.
+pub(crate) enum Next {
+    /// A target, with its server's place for the call.
+    Turn(Turn, Place),
+    /// A wait: targets are free, but their servers have no place.
+    Wait,
+    /// Nothing: every target was asked or rests.
+    Nobody,
+}
+
 impl Line {
-    pub(crate) fn new(board: &Arc<Board>, targets: Vec<Target>, affinity: Option<u64>) -> Line {
-        let health = board.health();
+    pub(crate) fn new(gateway: &Gateway, targets: Vec<Target>, affinity: Option<u64>) -> Line {
+        let health = gateway.board.health();
         let spots: Vec<Spot> = targets.iter().map(|target| health.spot(target)).collect();
         drop(health);
-        Line { board: board.clone(), tried: vec![false; spots.len()], targets, spots, affinity }
+        Line { gateway: gateway.clone(), tried: vec![false; spots.len()], targets, spots, affinity }
     }
 
-    /// The next free target that was not asked yet.
-    pub(crate) fn next(&mut self) -> Option<Turn> {
-        let (now, affinity) = (Instant::now(), self.affinity);
-        let pick = self.board.health().pick(&self.spots, &self.tried, affinity, now)?;
+    /// The next free target that was not asked yet and has a place.
+    pub(crate) fn next(&mut self) -> Next {
+        let mut full = vec![];
+        // Bounded by the targets, each of which is picked once.
+        let next = loop {
+            let Some(pick) = self.pick() else {
+                break if full.is_empty() { Next::Nobody } else { Next::Wait };
+            };
+            let turn = self.turn(pick);
+            match self.gateway.lane(&turn.target.endpoint).try_acquire_owned() {
+                Ok(place) => break Next::Turn(turn, place),
+                Err(_) => full.push(pick.at),
+            }
+        };
+        full.into_iter().for_each(|at| self.tried[at] = false);
+        next
+    }
+
+    /// Stands in line for all free targets at once and takes the first place there is. None where
+    /// nobody is free any more.
+    pub(crate) async fn wait(&mut self) -> Option<(Turn, Place)> {
+        // Every round waits for a place, and leaves out who began to rest in the one before.
+        loop {
+            let free = self.free();
+            let lanes = free.iter().map(|at| self.gateway.lane(&self.targets[*at].endpoint));
+            let places: Vec<_> = lanes.map(|lane| Box::pin(lane.acquire_owned())).collect();
+            if places.is_empty() {
+                return None;
+            }
+            let (place, nth, _) = select_all(places).await;
+            // Never an error: nobody closes a lane.
+            if let (Ok(place), true) = (place, self.free().contains(&free[nth])) {
+                let (at, last) = (free[nth], free.len() == 1);
+                let probe = self.gateway.board.health().admit(&self.spots[at], Instant::now());
+                return Some((self.turn(Pick { at, probe, last }), place));
+            }
+        }
+    }
+
+    /// As `next`, waiting where that is next.
+    pub(crate) async fn next_placed(&mut self) -> Option<(Turn, Place)> {
+        match self.next() {
+            Next::Turn(turn, place) => Some((turn, place)),
+            Next::Wait => self.wait().await,
+            Next::Nobody => None,
+        }
+    }
+
+    fn pick(&self) -> Option<Pick> {
+        let mut health = self.gateway.board.health();
+        health.pick(&self.spots, &self.tried, self.affinity, Instant::now())
+    }
+
+    /// Who could be asked, places aside.
+    fn free(&self) -> Vec<usize> {
+        let health = self.gateway.board.health();
+        health.free(&self.spots, &self.tried, Instant::now()).collect()
+    }
+
+    fn turn(&mut self, pick: Pick) -> Turn {
         let Pick { at, probe, last } = pick;
         self.tried[at] = true;
-        let (board, spot) = (self.board.clone(), self.spots[at]);
-        let trial = Trial { board, spot, probe, affinity };
-        Some(Turn { target: self.targets[at].clone(), last, trial })
+        let (board, spot) = (self.gateway.board.clone(), self.spots[at]);
+        let trial = Trial { board, spot, probe, affinity: self.affinity };
+        Turn { target: self.targets[at].clone(), last, trial }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -65,7 +136,7 @@ impl Line {
     /// there are none the first one's reason stands.
     pub(crate) fn resting(&self) -> Fault {
         let (now, lone) = (Instant::now(), self.is_single());
-        let health = self.board.health();
+        let health = self.gateway.board.health();
         let rests = self.targets.iter().zip(&self.spots);
         let rests =
             rests.filter_map(|(target, spot)| Some((target, health.rest(spot, lone, now)?)));

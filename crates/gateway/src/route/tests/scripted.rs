@@ -39,15 +39,15 @@ fn route(scripts: Vec<(&str, Vec<Vec<Step>>)>) -> (Routed, Log) {
     let voices: Vec<Scripted> =
         scripts.into_iter().map(|(name, turns)| Scripted::new(name, turns)).collect();
     let asked = log.clone();
-    let voice: Voice = Arc::new(move |target, limits| {
+    let voice: Voice = Arc::new(move |target, limits, _, ask| {
         let Limits { attempts_max, total, .. } = limits;
         let note = format!("  {} has {attempts_max}, {total:?}\n", target.endpoint.id);
         asked.lock().unwrap().push_str(&note);
         let voice = voices.iter().find(|voice| voice.id() == target.endpoint.id);
-        Arc::new(voice.unwrap().clone())
+        voice.unwrap().speak(ask)
     });
-    let (affinity, board) = (Some(7), Arc::default());
-    let inner = Inner { id: "best".into(), targets, affinity, limits: limits(), board, voice };
+    let (affinity, gateway) = (Some(7), Gateway::new(limits()));
+    let inner = Inner { id: "best".into(), targets, affinity, gateway, voice };
     (Routed(Arc::new(inner)), log)
 }
 

@@ -1,13 +1,14 @@
 //! Routes over servers on loopback.
 
-use crate::tests::{ask, endpoint, gateway};
+use crate::tests::{FOR_EVER, ask, endpoint, gateway};
 use crate::{Endpoint, Gateway, Target};
-use althing_chat::{Answer, Delta, Model};
+use althing_chat::{Answer, Delta, Model, Speaking};
 use althing_stdx::Kind;
 use althing_testkit::upstream::{Options, Upstream};
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// `a:MODEL` and then `b:fine`, both of the provider called `name`.
 fn targets(name: &str, upstream: &Upstream, model: &str) -> Vec<Target> {
@@ -104,4 +105,85 @@ async fn a_call_that_nobody_listens_to_ends_upstream_at_once() {
         drop(speaking);
         upstream.wait_for(|seen| seen.len() == 1 && seen[0].aborted()).await;
     }
+}
+
+/// `MODEL` at a server of its own that takes one call at a time.
+fn local(id: &str, upstream: &Upstream, model: &str) -> Target {
+    let endpoint = Endpoint::clone(&endpoint("lmstudio", &upstream.url()));
+    Target { endpoint: Arc::new(Endpoint { id: id.into(), ..endpoint }), model: model.into() }
+}
+
+/// A call that takes the only place of `target`'s server.
+async fn occupy(gateway: &Gateway, target: Target, upstream: &Upstream) -> Speaking {
+    let mut speaking = gateway.route("long", vec![target], None).speak(ask(true));
+    assert_eq!(speaking.next().await.unwrap().unwrap(), Delta::Started);
+    let asked = async { while speaking.next().await.is_some() {} };
+    tokio::select! {
+        () = asked => panic!("it never answers"),
+        _ = upstream.wait_for(|seen| !seen.is_empty()) => {}
+    }
+    speaking
+}
+
+#[tokio::test]
+async fn nobody_waits_at_a_full_server_while_another_has_a_place() {
+    let servers = [(); 2].map(|()| Upstream::start(Options::default()));
+    let gateway = gateway(3);
+    let _long = occupy(&gateway, local("a", &servers[0], "hang"), &servers[0]).await;
+    let both = || vec![local("a", &servers[0], "fine"), local("b", &servers[1], "fine")];
+    for affinity in [None, Some(7), Some(7)] {
+        let (speaking, who) = gateway.route("best", both(), affinity).speak_noting(ask(true));
+        let deltas = timeout(FOR_EVER, speaking.map(Result::unwrap).collect::<Vec<Delta>>());
+        let deltas = deltas.await.expect("it waits for the first one");
+        assert_eq!(who.get().unwrap().id(), "b:fine");
+        assert_eq!(deltas[0], Delta::Started, "it was in no line: {deltas:?}");
+    }
+    assert_eq!(servers[0].count("fine"), 0);
+}
+
+#[tokio::test]
+async fn where_all_are_full_the_first_place_is_taken() {
+    let servers = [(); 2].map(|()| Upstream::start(Options::default()));
+    for (first, who) in [(0, "a:fine"), (1, "b:fine")] {
+        let gateway = gateway(3);
+        let mut long = [None, None];
+        for (at, id) in ["a", "b"].into_iter().enumerate() {
+            let target = local(id, &servers[at], "hang");
+            long[at] = Some(occupy(&gateway, target, &servers[at]).await);
+        }
+        let both = vec![local("a", &servers[0], "fine"), local("b", &servers[1], "fine")];
+        let (mut speaking, answered) = gateway.route("best", both, None).speak_noting(ask(true));
+        assert_eq!(speaking.next().await.unwrap().unwrap(), Delta::Queued);
+        assert!(speaking.next().now_or_never().is_none(), "nobody has a place");
+        long[first] = None;
+        timeout(FOR_EVER, Answer::collect(speaking)).await.expect("a place is free").unwrap();
+        assert_eq!(answered.get().unwrap().id(), who);
+    }
+}
+
+#[tokio::test]
+async fn a_full_server_is_waited_for_where_the_others_fail() {
+    let servers = [(); 2].map(|()| Upstream::start(Options::default()));
+    let gateway = gateway(1);
+    let long = occupy(&gateway, local("a", &servers[0], "hang"), &servers[0]).await;
+    let both = vec![local("a", &servers[0], "fine"), local("b", &servers[1], "err-503")];
+    let (mut speaking, answered) = gateway.route("best", both, None).speak_noting(ask(true));
+    assert_eq!(speaking.next().await.unwrap().unwrap(), Delta::Started);
+    let told = speaking.next().await.unwrap().unwrap();
+    let Delta::Retrying(retry) = &told else { panic!("{told:?}") };
+    let words = "; the next one that has a place is asked";
+    assert!(retry.message.starts_with("b:err-503: ") && retry.message.ends_with(words), "{told:?}");
+    assert_eq!(speaking.next().await.unwrap().unwrap(), Delta::Queued);
+    drop(long);
+    Answer::collect(speaking).await.unwrap();
+    assert_eq!(answered.get().unwrap().id(), "a:fine");
+}
+
+#[tokio::test]
+async fn two_models_of_one_server_need_one_place() {
+    let upstream = Upstream::start(Options::default());
+    let both = vec![local("a", &upstream, "err-503"), local("b", &upstream, "fine")];
+    let (deltas, who) = answered(&gateway(3), both).await;
+    assert_eq!(who, "b:fine");
+    assert!(!deltas.contains(&Delta::Queued), "the first one left its place: {deltas:?}");
 }
