@@ -14,7 +14,7 @@ use crate::lineup::in_field;
 use althing_chat::{Message, Model, Tool};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
-use line::Line;
+use line::{Line, Partner};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
@@ -51,21 +51,22 @@ struct Open {
 }
 
 impl Service {
-    /// Opens a conversation with the voice behind `model_id`.
+    /// Opens a conversation with the voice behind `model_id`, whichever that is at each turn.
     pub async fn create_stream(&self, caller: &Caller, model_id: &str) -> Result<String> {
         let id = format!("stream_{:016x}", fastrand::u64(..));
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        let voice = self.find_voice(model_id, Some(hasher.finish())).await;
-        let voice = voice.map_err(in_field("model_id"))?;
-        self.streams.create(caller, id, voice)
+        let partner = Partner { model_id: model_id.into(), affinity: hasher.finish() };
+        self.partner(&partner).await?;
+        self.streams.create(caller, id, partner)
     }
 
     /// Says something; the reply begins to arrive. Refused while one is under way.
     ///
     /// A user's message is answered at once. A tool's is once every open call has its result;
     /// without an id it is the result of the oldest. A system message only adds to what is known.
-    /// Tools stay until others are given.
+    /// Tools stay until others are given. The voice is looked up anew: since the last turn its
+    /// provider may have been removed, or its route changed.
     pub async fn send_message(
         &self,
         caller: &Caller,
@@ -73,7 +74,14 @@ impl Service {
         message: Message,
         tools: Vec<Tool>,
     ) -> Result<()> {
-        self.streams.line(caller, stream_id)?.send(message, tools)
+        let line = self.streams.line(caller, stream_id)?;
+        let voice = self.partner(&line.partner).await?;
+        line.send(voice, message, tools)
+    }
+
+    async fn partner(&self, partner: &Partner) -> Result<Arc<dyn Model>> {
+        let voice = self.find_voice(&partner.model_id, Some(partner.affinity)).await;
+        voice.map_err(in_field("model_id"))
     }
 
     /// The next pieces of the reply: at most `max_chunks` of text that are there already, else one
@@ -120,8 +128,8 @@ impl Streams {
         self.0.lock().lines.drain().for_each(|(_, line)| line.close());
     }
 
-    /// A conversation with `model`, under a name that nobody has.
-    fn create(&self, caller: &Caller, id: String, model: Arc<dyn Model>) -> Result<String> {
+    /// A conversation with `partner`, under a name that nobody has.
+    fn create(&self, caller: &Caller, id: String, partner: Partner) -> Result<String> {
         let mut open = self.0.lock();
         let own = open.lines.values().filter(|line| line.owner == caller.connection).count();
         if own >= STREAMS_PER_CONNECTION_MAX {
@@ -133,7 +141,7 @@ impl Streams {
             let text = format!("all {STREAMS_MAX} streams are taken; try again later");
             return Err(Fault::new(Kind::Busy, text));
         }
-        open.lines.insert(id.clone(), Arc::new(Line::new(caller.connection.clone(), model)));
+        open.lines.insert(id.clone(), Arc::new(Line::new(caller.connection.clone(), partner)));
         if !open.reaping {
             open.reaping = true;
             tokio::spawn(reap(Arc::downgrade(&self.0)));

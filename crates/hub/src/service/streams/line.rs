@@ -12,13 +12,21 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+/// With whom a stream talks. Only the name is kept: what it means is looked up at every turn, and
+/// between two of them no provider and no key is held.
+pub(super) struct Partner {
+    pub model_id: String,
+    /// Keeps the turns where the first one was answered.
+    pub affinity: u64,
+}
+
 /// A stream.
 pub(super) struct Line {
     /// The connection it belongs to.
     pub owner: String,
+    pub partner: Partner,
     /// Cancelled when the stream is closed.
     pub closed: CancellationToken,
-    model: Arc<dyn Model>,
     state: Mutex<State>,
     /// Something is there for the client.
     news: Notify,
@@ -52,7 +60,7 @@ enum Taker {
 }
 
 impl Line {
-    pub fn new(owner: String, model: Arc<dyn Model>) -> Line {
+    pub fn new(owner: String, partner: Partner) -> Line {
         let state = State {
             talk: Talk::default(),
             turn: None,
@@ -61,16 +69,21 @@ impl Line {
         };
         Line {
             owner,
+            partner,
             closed: CancellationToken::new(),
-            model,
             state: Mutex::new(state),
             news: Notify::new(),
             room: Notify::new(),
         }
     }
 
-    /// Says something; where it is the model's turn then, its reply begins.
-    pub fn send(self: &Arc<Self>, message: Message, tools: Vec<Tool>) -> Result<()> {
+    /// Says something; where it is the model's turn then, the reply of `voice` begins.
+    pub fn send(
+        self: &Arc<Self>,
+        voice: Arc<dyn Model>,
+        message: Message,
+        tools: Vec<Tool>,
+    ) -> Result<()> {
         let mut state = self.state();
         state.used_at = Instant::now();
         if state.turn.is_some() {
@@ -85,7 +98,7 @@ impl Line {
         state.turn = Some(Turn { reply: Reply::default(), said_before, over: over.clone() });
         let ask = state.talk.ask();
         drop(state);
-        tokio::spawn(listen(self.clone(), self.model.speak(ask), over));
+        tokio::spawn(listen(self.clone(), voice.speak(ask), over));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use althing_testkit::Scripted;
 use althing_testkit::scripted::Step::{self, *};
 use expect_test::{Expect, expect};
 use serde_json::json;
+use std::ops::Deref;
 
 /// One thing a client does.
 enum Do {
@@ -27,13 +28,47 @@ fn caller(connection: &str) -> Caller {
     Caller { connection: connection.into(), name: "test".into() }
 }
 
-fn open(streams: &Streams, owner: &str, model: &Scripted) -> String {
+/// Streams whose partners are models of the test's own.
+#[derive(Default)]
+struct Stage {
+    streams: Streams,
+    voices: Mutex<HashMap<String, Arc<dyn Model>>>,
+}
+
+impl Deref for Stage {
+    type Target = Streams;
+
+    fn deref(&self) -> &Streams {
+        &self.streams
+    }
+}
+
+impl Stage {
+    fn create(&self, caller: &Caller, id: String, model: Arc<dyn Model>) -> Result<String> {
+        let id = self.streams.create(caller, id, nobody())?;
+        self.voices.lock().unwrap().insert(id.clone(), model);
+        Ok(id)
+    }
+
+    fn send(&self, owner: &str, id: &str, message: Message, tools: Vec<Tool>) -> Result<()> {
+        let line = self.line(&caller(owner), id)?;
+        let voice = self.voices.lock().unwrap()[id].clone();
+        line.send(voice, message, tools)
+    }
+}
+
+/// A name that is not looked up.
+fn nobody() -> Partner {
+    Partner { model_id: String::new(), affinity: 0 }
+}
+
+fn open(streams: &Stage, owner: &str, model: &Scripted) -> String {
     let id = format!("stream_{}", fastrand::u64(..));
     streams.create(&caller(owner), id, Arc::new(model.clone())).unwrap()
 }
 
-fn say(streams: &Streams, owner: &str, id: &str, message: Message) -> Result<()> {
-    streams.line(&caller(owner), id)?.send(message, vec![])
+fn say(streams: &Stage, owner: &str, id: &str, message: Message) -> Result<()> {
+    streams.send(owner, id, message, vec![])
 }
 
 async fn get(streams: &Streams, owner: &str, id: &str) -> Result<Received> {
@@ -61,7 +96,7 @@ fn shown(got: Result<Received>) -> String {
 /// Plays a conversation and tells what the client got when, and what the model was asked.
 async fn check(turns: &[&[Step]], script: &[Do], want: Expect) {
     let model = Scripted::new("m", turns.iter().map(|turn| turn.to_vec()));
-    let (streams, start) = (Streams::default(), Instant::now());
+    let (streams, start) = (Stage::default(), Instant::now());
     let id = open(&streams, "a", &model);
     let mut out = String::new();
     for step in script {
@@ -337,7 +372,7 @@ async fn what_cannot_be_said() {
         "#]],
     )
     .await;
-    let streams = Streams::default();
+    let streams = Stage::default();
     let id = open(&streams, "a", &Scripted::new("m", []));
     let (name, arguments) = ("f".into(), "{}".into());
     let call = ToolCall { id: "c".into(), name, arguments, signature: None };
@@ -352,7 +387,7 @@ async fn what_cannot_be_said() {
 #[tokio::test(start_paused = true)]
 async fn tools_stay_until_others_come() {
     let model = Scripted::from_fn("m", |_, _| vec![Say("ok")]);
-    let streams = Streams::default();
+    let streams = Stage::default();
     let id = open(&streams, "a", &model);
     let tool = |name: &str| Tool {
         name: name.into(),
@@ -360,8 +395,7 @@ async fn tools_stay_until_others_come() {
         parameters: json!({"type": "object"}),
     };
     for tools in [vec![tool("f")], vec![], vec![tool("g"), tool("h")], vec![]] {
-        let line = streams.line(&caller("a"), &id).unwrap();
-        line.send(Message::user("go"), tools).unwrap();
+        streams.send("a", &id, Message::user("go"), tools).unwrap();
         while !get(&streams, "a", &id).await.unwrap().done {}
     }
     let names = |ask: &althing_chat::Ask| ask.tools.iter().map(|it| it.name.clone()).collect();

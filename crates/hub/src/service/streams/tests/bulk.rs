@@ -40,7 +40,7 @@ async fn replies_are_lines() {
         vec![Say("b"), FailWith(limited)],
         vec![Say("c")],
     ];
-    let streams = Streams::default();
+    let streams = Stage::default();
     let id = open(&streams, "a", &Scripted::new("m", turns));
     let mut reader = lane_of(&streams, &id);
     say(&streams, "a", &id, Message::user("go")).unwrap();
@@ -67,7 +67,7 @@ async fn replies_are_lines() {
 
 #[tokio::test]
 async fn a_reader_that_leaves_cancels_the_reply() {
-    let streams = Streams::default();
+    let streams = Stage::default();
     let turns = [vec![Say("a"), Hang], vec![Say("b"), Hang], vec![Say("c")]];
     let model = Scripted::new("m", turns);
     let id = open(&streams, "a", &model);
@@ -91,7 +91,7 @@ async fn a_slow_reader_slows_the_model() {
     let times = 1000;
     let script = move |_: &althing_chat::Ask, _| vec![SayText("x".repeat(piece)); times];
     let model = Scripted::from_fn("m", script);
-    let streams = Streams::default();
+    let streams = Stage::default();
     let id = open(&streams, "a", &model);
     let reader = lane_of(&streams, &id);
     say(&streams, "a", &id, Message::user("go")).unwrap();

@@ -30,7 +30,7 @@ impl Model for Talker {
 }
 
 /// A stream of a talker that was asked, and how often it was listened to so far.
-fn talk(streams: &Streams, bytes: usize, times: usize) -> (String, Arc<AtomicUsize>) {
+fn talk(streams: &Stage, bytes: usize, times: usize) -> (String, Arc<AtomicUsize>) {
     let heard = Arc::<AtomicUsize>::default();
     let talker = Talker { piece: "x".repeat(bytes), times, heard: heard.clone() };
     let id = format!("stream_{}", fastrand::u64(..));
@@ -45,7 +45,7 @@ async fn a_moment() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_slows_the_model() {
-    let streams = Streams::default();
+    let streams = Stage::default();
     let big = PIECES_BYTES_MAX / 2 - 1;
     for (bytes, times, most) in [(1, 1000, PIECES_MAX), (big, 10, 3)] {
         let (id, heard) = talk(&streams, bytes, times);
@@ -68,7 +68,7 @@ async fn a_slow_client_slows_the_model() {
 
 #[tokio::test(start_paused = true)]
 async fn an_endless_answer_ends() {
-    let streams = Streams::default();
+    let streams = Stage::default();
     let piece = 1024 * 1024;
     let (id, heard) = talk(&streams, piece, usize::MAX);
     let fault = loop {
@@ -83,7 +83,7 @@ async fn an_endless_answer_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn one_receives_at_a_time() {
-    let streams = Streams::default();
+    let streams = Stage::default();
     let model = Scripted::new("m", [vec![Wait(5), Say("a"), Wait(5), Say("b")]]);
     let id = open(&streams, "a", &model);
     say(&streams, "a", &id, Message::user("go")).unwrap();
@@ -98,7 +98,7 @@ async fn one_receives_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_else_can_tell_that_it_is_there() {
-    let streams = Streams::default();
+    let streams = Stage::default();
     let id = open(&streams, "a", &Scripted::new("m", [vec![Say("a")]]));
     let want = format!("not_found: stream_id: no stream '{id}'");
     assert_eq!(shown(get(&streams, "b", &id).await), want);
@@ -112,14 +112,14 @@ async fn nobody_else_can_tell_that_it_is_there() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_ends_the_call_to_the_model() {
-    type Close = fn(&mut Option<Streams>, &str);
+    type Close = fn(&mut Option<Stage>, &str);
     let closings: [Close; 3] = [
         |streams, id| streams.as_ref().unwrap().close(&caller("a"), id).unwrap(),
         |streams, _| streams.as_ref().unwrap().caller_left("a"),
         |streams, _| *streams = None,
     ];
     for close in closings {
-        let mut streams = Some(Streams::default());
+        let mut streams = Some(Stage::default());
         let model = Scripted::new("m", [vec![Say("a"), Hang]]);
         let id = open(streams.as_ref().unwrap(), "a", &model);
         let line = streams.as_ref().unwrap().line(&caller("a"), &id).unwrap();
@@ -145,7 +145,7 @@ async fn closing_ends_the_call_to_the_model() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_nobody_uses_is_closed() {
-    let streams = Streams::default();
+    let streams = Stage::default();
     let model = Scripted::from_fn("m", |_, _| vec![Say("a"), Hang]);
     for _round in 0..2 {
         let used = open(&streams, "a", &model);
@@ -169,7 +169,7 @@ async fn a_stream_that_nobody_uses_is_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn there_are_only_so_many() {
-    let (streams, model) = (Streams::default(), Scripted::new("m", []));
+    let (streams, model) = (Stage::default(), Scripted::new("m", []));
     let create = |owner: &str| {
         let id = format!("stream_{}", fastrand::u64(..));
         streams.create(&caller(owner), id, Arc::new(model.clone()))
@@ -189,7 +189,7 @@ async fn there_are_only_so_many() {
 
 #[tokio::test(start_paused = true)]
 async fn a_conversation_is_finite() {
-    let (streams, model) = (Streams::default(), Scripted::from_fn("m", |_, _| vec![Say("ok")]));
+    let (streams, model) = (Stage::default(), Scripted::from_fn("m", |_, _| vec![Say("ok")]));
     let id = open(&streams, "a", &model);
     (0..MESSAGES_MAX).for_each(|_| say(&streams, "a", &id, Message::system("s")).unwrap());
     let got = sent(say(&streams, "a", &id, Message::user("u")));
@@ -209,8 +209,7 @@ async fn a_conversation_is_finite() {
 
     let id = open(&streams, "a", &model);
     let tool = Tool { name: "f".into(), description: String::new(), parameters: json!({}) };
-    let line = streams.line(&caller("a"), &id).unwrap();
-    let got = sent(line.send(Message::user("u"), vec![tool; TOOLS_MAX + 1]));
+    let got = sent(streams.send("a", &id, Message::user("u"), vec![tool; TOOLS_MAX + 1]));
     assert_eq!(got, "invalid_params: tools: at most 256, not 257");
 }
 
@@ -225,7 +224,7 @@ async fn a_model_that_breaks_leaves_nobody_waiting() {
             async { panic!("on purpose") }.into_stream().boxed()
         }
     }
-    let streams = Streams::default();
+    let streams = Stage::default();
     let id = streams.create(&caller("a"), "stream_1".into(), Arc::new(Broken)).unwrap();
     for _ in 0..2 {
         say(&streams, "a", &id, Message::user("go")).unwrap();

@@ -49,7 +49,7 @@ impl Model for Counted {
 async fn client(streams: Arc<Streams>, number: u64, model: Arc<Counted>, sent: Arc<AtomicI64>) {
     let mut dice = fastrand::Rng::with_seed(number);
     let owner = format!("conn_{number}");
-    let id = streams.create(&caller(&owner), format!("stream_{number}"), model).unwrap();
+    let id = streams.create(&caller(&owner), format!("stream_{number}"), nobody()).unwrap();
     let mut life = if dice.bool() { dice.u64(..MESSAGES * CHUNKS as u64) } else { u64::MAX };
     let mut lane = number.is_multiple_of(3).then(|| {
         let fd = lane::open(&streams.line(&caller(&owner), &id).unwrap()).unwrap();
@@ -58,7 +58,8 @@ async fn client(streams: Arc<Streams>, number: u64, model: Arc<Counted>, sent: A
         BufReader::new(UnixStream::from_std(end).unwrap()).lines()
     });
     for _ in 0..MESSAGES {
-        say(&streams, &owner, &id, Message::user("go")).unwrap();
+        let line = streams.line(&caller(&owner), &id).unwrap();
+        line.send(model.clone(), Message::user("go"), vec![]).unwrap();
         sent.fetch_add(1, Ordering::Relaxed);
         let mut done = false;
         while !done && life > 0 {

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::service::tests::{add, caller as client, service, upstream};
+use crate::service::words::RouteTarget;
+use althing_testkit::{Options, Upstream};
 use std::io::Read;
 
 /// The reply to its end: text, calls and whether tokens were counted.
@@ -73,4 +75,46 @@ async fn a_client_that_leaves_ends_its_calls() {
     service.caller_left(&client().connection);
     assert!(service.streams.is_empty());
     while service.metrics.snapshot().await.unwrap().requests_total < 1 {}
+}
+
+/// One turn of `id`: the reply's text, or why there is none.
+async fn turn(service: &Service, id: &str) -> Result<String> {
+    service.send_message(&client(), id, Message::user("Hello?"), vec![]).await?;
+    Ok(reply(service, id).await.0)
+}
+
+#[tokio::test]
+async fn what_a_name_means_is_looked_up_at_every_turn() {
+    let service = service(&[]).await;
+    let says = |text: &'static str| {
+        Upstream::start(Options::default().models(["m"]).text(move |_| text.into()))
+    };
+    let (first, second) = (says("one"), says("two"));
+    add(&service, "Box", "vllm", &first).await.unwrap();
+    add(&service, "Spare", "vllm", &second).await.unwrap();
+    let to = |provider_id: &str| {
+        vec![RouteTarget { provider_id: provider_id.into(), model_id: "m".into() }]
+    };
+    service.set_route("fast", to("box")).await.unwrap();
+    let routed = service.create_stream(&client(), "fast").await.unwrap();
+    let direct = service.create_stream(&client(), "box:m").await.unwrap();
+    for id in [&routed, &direct] {
+        assert_eq!(turn(&service, id).await.unwrap(), "one");
+    }
+    service.set_route("fast", to("spare")).await.unwrap();
+    assert_eq!(turn(&service, &routed).await.unwrap(), "two");
+
+    service.set_model_enabled("box", "m", false).await.unwrap();
+    let refused = service.create_stream(&client(), "box:m").await.unwrap_err();
+    assert_eq!(turn(&service, &direct).await.unwrap_err(), refused);
+    service.set_model_enabled("box", "m", true).await.unwrap();
+    assert_eq!(turn(&service, &direct).await.unwrap(), "one", "what was refused was not said");
+
+    service.delete_provider("box").await.unwrap();
+    let fault = turn(&service, &direct).await.unwrap_err();
+    assert_eq!(fault.kind, Kind::UnknownModel);
+    assert_eq!(turn(&service, &routed).await.unwrap(), "two");
+    let told = second.requests();
+    let told = told.iter().rfind(|seen| !seen.body["messages"].is_null()).unwrap();
+    assert_eq!(told.body["messages"].as_array().unwrap().len(), 5, "the conversation is kept");
 }
