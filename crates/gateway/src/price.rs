@@ -1,8 +1,11 @@
 //! What well-known models cost. A dated table under what the person knows better: what neither
-//! knows has no price, never the price 0.
+//! knows has no price, never the price 0. That is for what runs on machines of the person's own.
 
-use crate::providers;
+mod home;
+
+use crate::Endpoint;
 use althing_chat::Usage;
+use home::is_home;
 use std::sync::Arc;
 
 /// The date of the table: list prices for standard calls with prompts of ordinary length, as the
@@ -19,7 +22,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What runs on the person's own machine.
+    /// What runs on a machine of the person's own.
     pub const ZERO: Price = Price { input: 0.0, output: 0.0, cached: 0.0 };
 
     /// USD for `usage`; `None` where the provider did not count the tokens.
@@ -57,10 +60,12 @@ impl Prices {
         Prices { own: own.into() }
     }
 
-    /// The price of `model` at the endpoint `id`, which is like the provider `row`: what the person
-    /// set for the endpoint, else for the provider, else the table's.
-    pub fn price(&self, id: &str, row: &str, model: &str) -> Option<Price> {
-        self.set_for(id, model).or_else(|| self.set_for(row, model)).or_else(|| price(row, model))
+    /// The price of `model` at `endpoint`: what the person set for the endpoint, else for the
+    /// provider that it is like, else the table's.
+    pub fn price(&self, endpoint: &Endpoint, model: &str) -> Option<Price> {
+        let (id, row) = (&endpoint.id, endpoint.provider.name);
+        let own = self.set_for(id, model).or_else(|| self.set_for(row, model));
+        own.or_else(|| price(row, &endpoint.base_url, model))
     }
 
     /// What the person set.
@@ -88,12 +93,14 @@ fn spelling(model: &str) -> String {
     model.to_ascii_lowercase().replace('.', "-")
 }
 
-/// The price of `model` at `provider`, where the table knows it.
-pub fn price(provider: &str, model: &str) -> Option<Price> {
+/// The price of `model` at `provider`, where the table knows it. What people run themselves is free
+/// where it is theirs; others rent the same servers out.
+fn price(provider: &str, base_url: &str, model: &str) -> Option<Price> {
     let (model, _) = crate::split_effort(model);
-    if providers::provider(provider)?.local
-        || (provider == "openrouter" && model.ends_with(":free"))
-    {
+    if crate::provider(provider)?.local {
+        return is_home(base_url).then_some(Price::ZERO);
+    }
+    if provider == "openrouter" && model.ends_with(":free") {
         return Some(Price::ZERO);
     }
     // OpenRouter takes the maker's price and writes the maker before the name.
@@ -185,8 +192,13 @@ mod tests {
 
     #[track_caller]
     fn check(provider: &str, model: &str, want: Option<(f64, f64)>) {
-        let got = price(provider, model).map(|price| (price.input, price.output));
-        assert_eq!(got, want, "{provider}:{model}");
+        check_at(provider, "http://localhost:8000/v1", model, want);
+    }
+
+    #[track_caller]
+    fn check_at(provider: &str, base_url: &str, model: &str, want: Option<(f64, f64)>) {
+        let got = price(provider, base_url, model).map(|price| (price.input, price.output));
+        assert_eq!(got, want, "{provider}:{model} at {base_url}");
     }
 
     #[test]
@@ -216,6 +228,8 @@ mod tests {
         check("nobody", "gpt-5.1", None);
         for local in ["ollama", "lmstudio", "llamaswap", "vllm"] {
             check(local, "whatever:8b", Some((0.0, 0.0)));
+            check_at(local, "http://192.168.0.7:8000/v1", "whatever:8b", Some((0.0, 0.0)));
+            check_at(local, "https://rented.example.com/v1", "whatever:8b", None);
         }
     }
 
@@ -247,7 +261,9 @@ mod tests {
             ("mine", "custom", "house-model-2", None),
         ];
         for (id, row, model, want) in table {
-            let got = prices.price(id, row, model).map(|price| price.input);
+            let like = Endpoint::clone(&crate::tests::endpoint(row, "http://localhost"));
+            let endpoint = Endpoint { id: id.into(), ..like };
+            let got = prices.price(&endpoint, model).map(|price| price.input);
             assert_eq!(got, want, "{id} ({row}) {model}");
         }
     }

@@ -63,7 +63,7 @@ impl Sitting {
             name: effort.map_or(name.clone(), |effort| format!("{name} ({effort})")),
             stance: None,
             demo: false,
-            price: prices.price(&endpoint.id, endpoint.provider.name, model),
+            price: prices.price(endpoint, model),
         }
     }
 
@@ -152,7 +152,7 @@ impl Lineup {
 
 /// What `target` costs, where it is known.
 pub(crate) fn price_of(prices: &Prices, target: &Target) -> Option<Price> {
-    prices.price(&target.endpoint.id, target.endpoint.provider.name, &target.model)
+    prices.price(&target.endpoint, &target.model)
 }
 
 /// What a call costs at most, whichever of two answers it.
