@@ -8,7 +8,7 @@ use crate::service::Service;
 use crate::service::metrics::Sample;
 use althing_chat::Usage;
 use althing_gateway::Target;
-use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing};
+use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing, Streaming};
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -31,7 +31,8 @@ pub(super) async fn pass(
     send(service, dialect, path, parts, targets, body, head, affinity).await
 }
 
-/// As `pass`, for the number of a prompt's tokens.
+/// As `pass`, for the number of a prompt's tokens. No model is asked and nothing is charged, so
+/// the metrics do not have it.
 pub(super) async fn count(
     service: &Arc<Service>,
     parts: &Parts,
@@ -39,8 +40,18 @@ pub(super) async fn count(
     body: Bytes,
     head: Head,
 ) -> Reply {
-    let path = with_query("/messages/count_tokens", parts);
-    send(service, &anthropic::DIALECT, path, parts, targets, body, head, None).await
+    let (dialect, path) = (&anthropic::DIALECT, with_query("/messages/count_tokens", parts));
+    let request = request(dialect, path, parts, body, head);
+    let passed = match service.gateway.pass(&targets, request, None).await {
+        Ok(passed) => passed,
+        Err(declined) => return told(dialect.shape, declined),
+    };
+    service.library.answered(&passed.target.endpoint.id);
+    let body = match passed.body {
+        Passing::Whole(bytes, _) => Body::from(bytes),
+        Passing::Stream(stream) => spoken(stream, dialect.shape),
+    };
+    foreign(passed.status, &passed.headers, body)
 }
 
 /// As `pass`, for vectors.
@@ -74,10 +85,7 @@ async fn send(
     head: Head,
     affinity: Option<u64>,
 ) -> Reply {
-    let header =
-        |name: &&'static str| Some((*name, parts.headers.get(*name)?.to_str().ok()?.into()));
-    let headers = dialect.headers.iter().filter_map(header).collect();
-    let request = PassRequest { dialect: dialect.upstream, path, body, head, headers };
+    let request = request(dialect, path, parts, body, head);
     let unanswered = Unanswered::new(service, targets.first());
     let passed = service.gateway.pass(&targets, request, affinity).await;
     unanswered.over();
@@ -98,13 +106,29 @@ async fn send(
                 let failed = matches!(ended.how, How::Failed(_));
                 service.metrics.record(sample(&service, &target, failed, ended.usage));
             });
-            let shape = dialect.shape;
-            let bytes = stream.map(move |item| {
-                Ok::<_, Infallible>(item.unwrap_or_else(|fault| break_off(shape, &fault)))
-            });
-            foreign(status, &headers, Body::from_stream(bytes))
+            foreign(status, &headers, spoken(stream, dialect.shape))
         }
     }
+}
+
+/// The client's request, with those of its headers that mean something to the provider.
+fn request(
+    dialect: &Dialect,
+    path: Cow<'static, str>,
+    parts: &Parts,
+    body: Bytes,
+    head: Head,
+) -> PassRequest {
+    let header =
+        |name: &&'static str| Some((*name, parts.headers.get(*name)?.to_str().ok()?.into()));
+    let headers = dialect.headers.iter().filter_map(header).collect();
+    PassRequest { dialect: dialect.upstream, path, body, head, headers }
+}
+
+fn spoken(stream: Box<Streaming>, shape: Shape) -> Body {
+    Body::from_stream(stream.map(move |item| {
+        Ok::<_, Infallible>(item.unwrap_or_else(|fault| break_off(shape, &fault)))
+    }))
 }
 
 /// A request that waits for its answer. Dropped in between, because its client left, it counts.
@@ -133,11 +157,16 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// The provider's own words where it said any; they are in the client's language.
+/// Counts a request that was not answered, and tells why.
 fn decline(service: &Service, shape: Shape, targets: &[Target], declined: Declined) -> Reply {
     if let Some(target) = declined.target.as_ref().or(targets.first()) {
         service.metrics.record(sample(service, target, true, None));
     }
+    told(shape, declined)
+}
+
+/// The provider's own words where it said any; they are in the client's language.
+fn told(shape: Shape, declined: Declined) -> Reply {
     match declined.answer {
         Some(answer) => foreign(answer.status, &answer.headers, Body::from(answer.body)),
         None => refusal(shape, &declined.fault),

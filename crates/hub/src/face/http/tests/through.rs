@@ -138,6 +138,10 @@ async fn vectors_and_counts_pass_as_they_are() {
         let wrong = json!({ "model": format!("{provider}:err-400"), "input": "x" });
         assert_eq!(face.ask("POST", path, &wrong.to_string()).await.status, 400, "{path}");
     }
+    // To count is no request to a model, whether it works or not.
+    let used = face.service.metrics.snapshot().await.unwrap();
+    let counts = (used.requests_total, used.requests_failed, used.requests_unpriced);
+    assert_eq!(counts, (2, 1, 2), "the vectors alone");
 }
 
 #[tokio::test]
