@@ -4,6 +4,11 @@
 use super::Token;
 use althing_stdx::{Fault, Kind};
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
+use std::net::{IpAddr, SocketAddr};
+
+/// The port of an address that names none.
+const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
 
 /// Why somebody stays outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +28,12 @@ impl Denied {
         }
     }
 
-    pub(super) fn fault(self, port: u16) -> Fault {
+    /// For the face at `address`.
+    pub(super) fn fault(self, address: SocketAddr) -> Fault {
         let message = match self {
-            Denied::Host => {
-                format!("Host: must be localhost:{port}, 127.0.0.1:{port} or [::1]:{port}")
-            }
+            Denied::Host => format!(
+                "Host: must be {address}; localhost, 127.0.0.1 and [::1] with its port will do"
+            ),
             Denied::Origin => "Origin: pages of other sites may not ask".into(),
             Denied::Token => "the token is missing or wrong; `althing token` shows it, as \
                               `Authorization: Bearer …` or `x-api-key: …`"
@@ -37,14 +43,19 @@ impl Denied {
     }
 }
 
-/// Checks where a request comes from.
-pub(super) fn admit(headers: &HeaderMap, port: u16) -> Result<(), Denied> {
+/// Checks where a request to the face at `address` comes from. A name that is not an address could
+/// be bent to this machine by whoever owns it; only `localhost` cannot.
+pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), Denied> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|it| it.to_str().ok());
-    if hosts.next().is_some() || !host.is_some_and(|host| is_ours(host, port)) {
+    if hosts.next().is_some() || !host.is_some_and(|host| is_ours(host, address)) {
         return Err(Denied::Host);
     }
-    match headers.get_all(ORIGIN).iter().all(|it| it.to_str().is_ok_and(is_loopback_origin)) {
+    let is_near = |origin: &str| {
+        let place = place(origin);
+        place.is_some_and(|(name, _)| is_this_machine(name, address.ip()))
+    };
+    match headers.get_all(ORIGIN).iter().all(|it| it.to_str().is_ok_and(is_near)) {
         true => Ok(()),
         false => Err(Denied::Origin),
     }
@@ -66,24 +77,42 @@ fn bearer(value: &HeaderValue) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
+/// The port of an origin, written or not.
+pub(super) fn port_of(origin: &str) -> Option<u16> {
+    place(origin).map(|(_, port)| port)
+}
+
 /// A name of this machine with our port.
-fn is_ours(host: &str, port: u16) -> bool {
-    let Some((name, written)) = host.rsplit_once(':') else { return false };
-    is_loopback(name) && written.parse() == Ok(port)
+fn is_ours(host: &str, address: SocketAddr) -> bool {
+    let place = name_and_port(host, HTTP_PORT);
+    place.is_some_and(|(name, port)| is_this_machine(name, address.ip()) && port == address.port())
 }
 
-fn is_loopback(name: &str) -> bool {
-    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]"
-}
-
-fn is_loopback_origin(origin: &str) -> bool {
-    let Some((scheme, rest)) = origin.split_once("://") else { return false };
-    let (name, port) = match rest.rsplit_once(':') {
-        // The colons of an address in brackets are no port.
-        Some((name, port)) if !port.ends_with(']') => (name, port),
-        _ => (rest, "80"),
+/// What always means this machine, and the address of it that we listen on.
+fn is_this_machine(name: &str, bound: IpAddr) -> bool {
+    let is_bound = || match bound {
+        IpAddr::V4(ip) => name == ip.to_string(),
+        IpAddr::V6(ip) => name == format!("[{ip}]"),
     };
-    matches!(scheme, "http" | "https") && is_loopback(name) && port.parse::<u16>().is_ok()
+    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]" || is_bound()
+}
+
+/// Where an origin is.
+fn place(origin: &str) -> Option<(&str, u16)> {
+    match origin.split_once("://")? {
+        ("http", rest) => name_and_port(rest, HTTP_PORT),
+        ("https", rest) => name_and_port(rest, HTTPS_PORT),
+        _ => None,
+    }
+}
+
+/// A host and its port, which is `usual` where none is written.
+fn name_and_port(host: &str, usual: u16) -> Option<(&str, u16)> {
+    match host.rsplit_once(':') {
+        // The colons of an address in brackets are no port.
+        Some((name, port)) if !port.ends_with(']') => Some((name, port.parse().ok()?)),
+        _ => Some((host, usual)),
+    }
 }
 
 #[cfg(test)]
@@ -93,13 +122,19 @@ mod tests {
 
     #[track_caller]
     fn check(headers: &[(&'static str, &str)], want: Result<(), Denied>) {
+        check_at("127.0.0.1:11535", headers, want);
+    }
+
+    #[track_caller]
+    fn check_at(address: &str, headers: &[(&'static str, &str)], want: Result<(), Denied>) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_str(value).unwrap());
         }
         let token = Token::new(Secret::new("t0ken"));
-        let got = admit(&map, 11535).and_then(|()| admit_token(&map, &token));
-        assert_eq!(got, want, "{headers:?}");
+        let address = address.parse().unwrap();
+        let got = admit(&map, address).and_then(|()| admit_token(&map, &token));
+        assert_eq!(got, want, "{address} {headers:?}");
     }
 
     const HERE: (&str, &str) = ("host", "localhost:11535");
@@ -125,6 +160,58 @@ mod tests {
         }
         check(&[KEY], Err(Denied::Host));
         check(&[HERE, ("host", "evil.example:11535"), KEY], Err(Denied::Host));
+    }
+
+    #[test]
+    fn wherever_on_this_machine_we_listen() {
+        for (address, host, ours) in [
+            ("127.0.0.2:11535", "127.0.0.2:11535", true),
+            ("127.0.0.2:11535", "localhost:11535", true),
+            ("127.0.0.2:11535", "127.0.0.3:11535", false),
+            ("127.0.0.2:11535", "127.0.0.2", false),
+            ("127.0.0.2:11535", "127.0.0.2.evil.example:11535", false),
+            ("127.0.0.2:11535", "evil.example:11535", false),
+            ("[::1]:11535", "[::1]:11535", true),
+            ("[::1]:11535", "[::1]", false),
+            ("[::1]:11535", "[::2]:11535", false),
+            ("127.0.0.1:80", "localhost", true),
+            ("127.0.0.1:80", "127.0.0.1", true),
+            ("127.0.0.1:80", "localhost:80", true),
+            ("127.0.0.1:80", "localhost:", false),
+            ("127.0.0.1:80", "localhost:81", false),
+            ("127.0.0.1:80", "evil.example", false),
+            ("127.0.0.1:80", "evil.example:80", false),
+            ("127.0.0.1:80", "", false),
+            ("[::1]:80", "[::1]", true),
+            ("[::1]:80", "::1", false),
+            ("127.0.0.1:443", "localhost", false),
+        ] {
+            let want = if ours { Ok(()) } else { Err(Denied::Host) };
+            check_at(address, &[("host", host), KEY], want);
+        }
+        let here = [("host", "127.0.0.2:11535"), KEY];
+        for (origin, want) in [
+            ("http://127.0.0.2:11535", Ok(())),
+            ("http://127.0.0.3:11535", Err(Denied::Origin)),
+            ("http://127.0.0.2.evil.example", Err(Denied::Origin)),
+        ] {
+            check_at("127.0.0.2:11535", &[here[0], here[1], ("origin", origin)], want);
+        }
+    }
+
+    #[test]
+    fn ports_of_origins() {
+        for (origin, port) in [
+            ("http://localhost:11535", Some(11535)),
+            ("http://localhost", Some(80)),
+            ("https://localhost", Some(443)),
+            ("http://[::1]", Some(80)),
+            ("http://[::1]:8080", Some(8080)),
+            ("http://localhost:", None),
+            ("null", None),
+        ] {
+            assert_eq!(port_of(origin), port, "{origin}");
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) struct App {
     pub service: Arc<Service>,
     token: Token,
     session: Session,
-    port: u16,
+    address: SocketAddr,
     desk: Desk,
     /// Everything but talk, which is nearly all there is and needs no search for its path.
     router: Router,
@@ -54,9 +54,8 @@ impl App {
         limits: Limits,
     ) -> App {
         let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
-        let port = address.port();
-        let session = Session::new(&token, port);
-        App { service, token, session, port, router: router(desk.clone()), desk }
+        let session = Session::new(&token, address.port());
+        App { service, token, session, address, router: router(desk.clone()), desk }
     }
 
     /// Answers one request of the client on `line`.
@@ -71,12 +70,12 @@ impl App {
         if path == web::ROOT || path.starts_with(web::BELOW) {
             return Ok(web::dressed(self.page(request).await));
         }
-        let admitted = admit(headers, self.port).and_then(|()| match path {
+        let admitted = admit(headers, self.address).and_then(|()| match path {
             HEALTH => Ok(()),
             _ => admit_token(headers, &self.token),
         });
         if let Err(denied) = admitted {
-            return Ok(refusal(shape(path, headers), &denied.fault(self.port)));
+            return Ok(refusal(shape(path, headers), &denied.fault(self.address)));
         }
         match dialect(path) {
             Some(dialect) if request.method() == Method::POST => {
@@ -89,14 +88,14 @@ impl App {
 
     /// Answers one request to the web application.
     async fn page(&self, request: hyper::Request<Incoming>) -> Reply {
-        let admitted = admit(request.headers(), self.port);
-        match admitted.and_then(|()| self.session.admit(&request, &self.token, self.port)) {
+        let (admitted, port) = (admit(request.headers(), self.address), self.address.port());
+        match admitted.and_then(|()| self.session.admit(&request, &self.token, port)) {
             Ok(Entry::Open) => {
                 let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;
                 reply
             }
             Ok(Entry::Welcome(to)) => self.session.welcome(&to),
-            Err(denied) => web::turned_away(&denied.fault(self.port), denied.status()),
+            Err(denied) => web::turned_away(&denied.fault(self.address), denied.status()),
         }
     }
 }

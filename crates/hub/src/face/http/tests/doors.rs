@@ -21,6 +21,15 @@ async fn only_on_this_machine() {
 }
 
 #[tokio::test]
+async fn every_address_of_this_machine_lets_its_clients_in() {
+    for address in ["127.0.0.1:0", "127.0.0.2:0"] {
+        let face = Face::at(address, Limits::default(), &[]).await;
+        let answer = face.ask("GET", "/v1/models", "").await;
+        assert_eq!(answer.status, 200, "{address}: {answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_place_that_is_taken_is_told() {
     let face = Face::start(Limits::default()).await;
     let token = Token::new(Secret::new(TOKEN));

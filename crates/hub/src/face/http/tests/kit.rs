@@ -36,6 +36,11 @@ impl Face {
 
     /// As `start`, with these variables set.
     pub async fn with(limits: Limits, env: &[(&str, &str)]) -> Face {
+        Face::at("127.0.0.1:0", limits, env).await
+    }
+
+    /// As `with`, at an address.
+    pub async fn at(address: &str, limits: Limits, env: &[(&str, &str)]) -> Face {
         let home = tempfile::tempdir().unwrap();
         let nobody = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMASWAP_BASE_URL"];
         let nobody = nobody.map(|name| (name.to_string(), "http://127.0.0.1:9".to_string()));
@@ -45,7 +50,7 @@ impl Face {
         let world = World { env: all, cwd: folder.clone(), home: folder };
         let service = Service::open(world).await.unwrap();
         let options = Options {
-            address: "127.0.0.1:0".parse().unwrap(),
+            address: address.parse().unwrap(),
             token: Token::new(Secret::new(TOKEN)),
             limits,
         };

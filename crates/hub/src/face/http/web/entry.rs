@@ -4,7 +4,7 @@
 //! name, and opens only this application.
 
 use super::super::Token;
-use super::super::guard::{Denied, admit_token};
+use super::super::guard::{Denied, admit_token, port_of};
 use super::super::reply::Reply;
 use althing_stdx::redact::Secret;
 use axum::body::Body;
@@ -112,7 +112,6 @@ fn wants_page(headers: &HeaderMap) -> bool {
 fn is_own(headers: &HeaderMap, port: u16) -> bool {
     let text = |name| headers.get(name).and_then(|it: &HeaderValue| it.to_str().ok());
     let own_site = text("sec-fetch-site").is_none_or(|site| OWN_SITES.contains(&site));
-    let own_port = format!(":{port}");
-    let own_origin = text(ORIGIN.as_str()).is_none_or(|origin| origin.ends_with(&own_port));
+    let own_origin = text(ORIGIN.as_str()).is_none_or(|origin| port_of(origin) == Some(port));
     own_site && own_origin
 }
