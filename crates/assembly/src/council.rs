@@ -20,7 +20,7 @@ pub mod task;
 mod tests;
 mod words;
 
-use crate::methods::Method;
+use crate::methods::{Method, Shown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +43,7 @@ pub static METHOD: Method = Method {
         vec![(PLANNER, (0..last).collect()), (JUDGE, (last..seats).collect())]
     },
     calls: |seats, _| seats,
+    shown: Shown::NOTHING,
     run: |floor| Box::pin(course::run(floor)),
 };
 

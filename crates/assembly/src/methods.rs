@@ -11,9 +11,12 @@ mod list;
 mod masks;
 mod order;
 mod oxford;
+mod shown;
 mod socratic;
 mod standard;
 mod tradeoff;
+
+pub use shown::Shown;
 
 use crate::event::Roles;
 use crate::floor::Floor;
@@ -38,6 +41,8 @@ pub struct Method {
     pub roles: fn(seats: usize) -> Casting,
     /// Calls of a whole run, for an estimate.
     pub calls: fn(seats: usize, turns: usize) -> usize,
+    /// How its synthesis can be shown while it is written.
+    pub shown: Shown,
     pub run: for<'a> fn(&'a Floor) -> BoxFuture<'a, Result<()>>,
 }
 
@@ -71,6 +76,12 @@ pub fn method(name: &str) -> Result<&'static Method> {
 }
 
 impl Method {
+    /// The beginning of the synthesis that a turn is going to give which has said `text`: as far as
+    /// nothing that follows can change it.
+    pub fn so_far(&self, text: &str) -> String {
+        self.shown.so_far(text)
+    }
+
     /// Whether so many seats can hold this method.
     pub fn check_seats(&self, seats: usize) -> Result<()> {
         // The method's own rule, not a malformed request: faces tell the two apart.

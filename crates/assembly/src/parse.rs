@@ -2,8 +2,10 @@
 //! line, with prose around them.
 
 mod confidence;
+mod settled;
 
 pub use confidence::{confidence, score_of};
+pub use settled::settled;
 
 /// The texts under `labels` in `answer`, in the order of `labels`. A label counts at the start of a
 /// line in any case and dress, or inside a line in capitals. The first place where a label stands is
@@ -82,20 +84,12 @@ fn is_dress(c: char) -> bool {
 
 /// A label that opens the line, followed by a colon, or alone on the line as a heading.
 fn label_at_start(line: &str, labels: &[&str]) -> Option<(usize, usize)> {
-    let undressed = line.trim_start_matches(is_dress);
-    let is_numbered = |rest: &str| rest.starts_with(['.', ')']);
-    let digits = undressed.trim_start_matches(|c: char| c.is_ascii_digit());
-    let undressed = match digits {
-        rest if rest.len() < undressed.len() && is_numbered(rest) => {
-            rest[1..].trim_start_matches(is_dress)
-        }
-        _ => undressed,
-    };
+    let undressed = undressed(line);
     let dressed = undressed.len() < line.len() && line.trim_start().starts_with(['#', '*', '_']);
     let at = line.len() - undressed.len();
     longest(labels, |label| {
         let after = strip_label(undressed, label)?;
-        let tail = after.trim_start_matches(['*', '_', '`', '"', ' ', '\t', ')', ']']);
+        let tail = after_label(after);
         if let Some(text) = tail.strip_prefix([':', '：']) {
             return Some(at + undressed.len() - text.len());
         }
@@ -104,6 +98,24 @@ fn label_at_start(line: &str, labels: &[&str]) -> Option<(usize, usize)> {
         (tail.trim().is_empty() && (dressed || is_capitals))
             .then(|| at + undressed.len() - tail.len())
     })
+}
+
+/// A line without the dress and the number in front of it.
+fn undressed(line: &str) -> &str {
+    let undressed = line.trim_start_matches(is_dress);
+    let is_numbered = |rest: &str| rest.starts_with(['.', ')']);
+    let digits = undressed.trim_start_matches(|c: char| c.is_ascii_digit());
+    match digits {
+        rest if rest.len() < undressed.len() && is_numbered(rest) => {
+            rest[1..].trim_start_matches(is_dress)
+        }
+        _ => undressed,
+    }
+}
+
+/// What follows a label, without its dress.
+fn after_label(after: &str) -> &str {
+    after.trim_start_matches(['*', '_', '`', '"', ' ', '\t', ')', ']'])
 }
 
 /// A label in capitals with a colon inside a line, such as `… so. CONFIDENCE: HIGH`.

@@ -1,11 +1,11 @@
 //! Advocate: everyone but one takes a position; the devil's advocate examines each of them until it
 //! has no question left.
 
-use super::Method;
 use super::brief::{self, brief};
 use super::form;
 use super::masks::Masks;
 use super::order::successor;
+use super::{Method, Shown};
 use crate::event::Synthesis;
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::parse;
@@ -19,6 +19,9 @@ const ADVOCATE: Option<&str> = Some("ADVOCATE");
 const COMPLETE: &str = "EXAMINATION COMPLETE";
 /// What stands for differences where the verdict names nothing open.
 const NOTHING_OPEN: &str = "See verdict above for unresolved questions.";
+
+/// The labels of the verdict.
+const LABELS: [&str; 4] = ["SURVIVED", "FAILED", "UNRESOLVED", "VERDICT"];
 
 pub(super) const METHOD: Method = Method {
     name: "advocate",
@@ -34,6 +37,7 @@ pub(super) const METHOD: Method = Method {
         let defenders = seats.saturating_sub(1);
         defenders + 2 * slots(defenders, turns) + 1
     },
+    shown: Shown { labels: &LABELS, parts: &[("", LABELS[3])] },
     run: |floor| Box::pin(run(floor)),
 };
 
@@ -187,11 +191,10 @@ fn verdict(floor: &Floor, masks: &Masks, positions: &[Spoken], talk: &[Spoken]) 
         )
 }
 
-fn read(text: &str) -> Synthesis {
-    let labels = ["SURVIVED", "FAILED", "UNRESOLVED", "VERDICT"];
-    let [survived, failed, unresolved, verdict] = parse::sections(text, labels);
+pub(super) fn read(text: &str) -> Synthesis {
+    let [survived, failed, unresolved, verdict] = parse::sections(text, LABELS);
     let open = unresolved.filter(|text| !brief::is_none(text));
-    let verdict = verdict.unwrap_or_else(|| form::rest(text, &labels));
+    let verdict = verdict.unwrap_or_else(|| form::rest(text, &LABELS));
     Synthesis {
         agreed: survived.filter(|text| !brief::is_none(text)).unwrap_or_default(),
         more: brief::heading("Failed", failed).into_iter().collect(),

@@ -1,7 +1,7 @@
 //! One model alone: the question as it is, and its answer. Not a discussion, so not in the list of
 //! methods, but a run like any other: kept, shown, resumed and gone on from.
 
-use super::Method;
+use super::{Method, Shown};
 use crate::event::Speech;
 use crate::floor::{Cue, Floor, Seat};
 use crate::prompt::Prompt;
@@ -15,6 +15,7 @@ pub(super) const METHOD: Method = Method {
     phases: &["Answer"],
     roles: |_| vec![],
     calls: |_, _| 1,
+    shown: Shown::NOTHING,
     run: |floor| Box::pin(run(floor)),
 };
 

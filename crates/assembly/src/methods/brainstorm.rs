@@ -1,8 +1,8 @@
 //! Brainstorm: ideas without judging, then building on everyone's, then votes; the best are written
 //! out. We number the ideas and count the votes ourselves.
 
-use super::Method;
 use super::brief::{self, brief};
+use super::{Method, Shown};
 use super::{form, list};
 use crate::event::{Quoted, Synthesis};
 use crate::floor::{Cue, Floor, Seat, Spoken};
@@ -16,6 +16,17 @@ const IDEATOR: Option<&str> = Some("IDEATOR");
 const IDEAS_MAX: usize = 8;
 const PICKS: [&str; 3] = ["PICK 1", "PICK 2", "PICK 3"];
 const SELECTED: [&str; 5] = ["IDEA 1", "IDEA 2", "IDEA 3", "IDEA 4", "IDEA 5"];
+/// The labels of the selection.
+const SELECTION: [&str; 6] =
+    [SELECTED[0], SELECTED[1], SELECTED[2], SELECTED[3], SELECTED[4], "ALTERNATIVES"];
+/// What the selected ideas are shown with.
+const PARTS: &[(&str, &str)] = &[
+    ("IDEA 1: ", SELECTED[0]),
+    ("IDEA 2: ", SELECTED[1]),
+    ("IDEA 3: ", SELECTED[2]),
+    ("IDEA 4: ", SELECTED[3]),
+    ("IDEA 5: ", SELECTED[4]),
+];
 /// Ideas shown in the count.
 const COUNTED_MAX: usize = 8;
 /// Characters of an idea in the count.
@@ -29,6 +40,7 @@ pub(super) const METHOD: Method = Method {
     phases: &["Diverge", "Build", "Converge", "Idea Synthesis"],
     roles: |seats| vec![("Ideators", (0..seats).collect())],
     calls: |seats, _| 3 * seats + 1,
+    shown: Shown { labels: &SELECTION, parts: PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 
@@ -180,11 +192,8 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
 }
 
 /// Reads the selection. Ideas count up from 1 without a gap: a number in passing selects nothing.
-fn read(text: &str) -> Synthesis {
-    let [one, two, three, four, five, alternatives] = parse::sections(
-        text,
-        [SELECTED[0], SELECTED[1], SELECTED[2], SELECTED[3], SELECTED[4], "ALTERNATIVES"],
-    );
+pub(super) fn read(text: &str) -> Synthesis {
+    let [one, two, three, four, five, alternatives] = parse::sections(text, SELECTION);
     let ideas = [one, two, three, four, five].into_iter();
     let ideas = ideas.map_while(|idea| idea.filter(|text| !brief::is_none(text)));
     let ideas: Vec<String> =

@@ -1,10 +1,10 @@
 //! Delphi: everyone estimates alone, sees all estimates without names, and revises; the panel stops
 //! when most have nothing to change.
 
-use super::Method;
 use super::brief::{self, brief};
 use super::form::{self, Form};
 use super::masks::Masks;
+use super::{Method, Shown};
 use crate::event::{Confidence, Parts, Quoted};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
@@ -24,6 +24,7 @@ pub(super) const METHOD: Method = Method {
     phases: &["Independent Estimates", "Informed Revision", "Final Revision", "Aggregation"],
     roles: |seats| vec![("Panelists", (0..seats).collect())],
     calls: |seats, _| 3 * seats + 1,
+    shown: Shown { labels: &FORM.labels(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 

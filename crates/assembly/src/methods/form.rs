@@ -6,6 +6,9 @@ use crate::event::{Sureness, Synthesis};
 use crate::parse;
 use crate::prompt::Prompt;
 
+/// The section that is the synthesis, for whoever watches it being written.
+pub(super) const PARTS: &[(&str, &str)] = &[("", "SYNTHESIS")];
+
 /// What each line of the form asks for; a method changes what differs.
 pub(super) struct Form {
     /// Label of the verdict and what it asks.
@@ -42,6 +45,11 @@ impl Form {
                     nobody's",
     };
 
+    /// All labels, in the order in which they are asked for.
+    pub const fn labels(&self) -> [&'static str; 5] {
+        [self.verdict.0, "AGREED", "SYNTHESIS", self.open.0, "EVOLUTION"]
+    }
+
     /// Asks for this form.
     pub fn ask(&self, prompt: Prompt) -> Prompt {
         prompt
@@ -57,7 +65,7 @@ impl Form {
 
     /// Reads it back. An answer without labels is all synthesis.
     pub fn read(&self, text: &str, confidences: Vec<Sureness>) -> Synthesis {
-        let labels = [self.verdict.0, "AGREED", "SYNTHESIS", self.open.0, "EVOLUTION"];
+        let labels = self.labels();
         let [verdict, agreed, synthesis, open, evolution] = parse::sections(text, labels);
         let verdict = verdict.and_then(|said| choose(&said, self.words));
         Synthesis {

@@ -1,10 +1,10 @@
 //! Oxford: two sides argue a motion in openings, rebuttals and closings; a judge who is not told
 //! who is who decides.
 
-use super::Method;
 use super::brief::{self, brief};
-use super::form::Form;
+use super::form::{self, Form};
 use super::masks::Masks;
+use super::{Method, Shown};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::prompt::Prompt;
 use althing_stdx::Result;
@@ -23,6 +23,7 @@ pub(super) const METHOD: Method = Method {
         vec![(FOR, side(0)), (AGAINST, side(1))]
     },
     calls: |seats, _| 2 * seats + 2 + 1,
+    shown: Shown { labels: &FORM.labels(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 

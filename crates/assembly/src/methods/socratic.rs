@@ -1,11 +1,11 @@
 //! Socratic: one states a thesis, the others question it in turn; at the end all look at what is
 //! left of it.
 
-use super::Method;
 use super::brief::{self, brief};
-use super::form::Form;
+use super::form::{self, Form};
 use super::masks::Masks;
 use super::order::{Rotation, successor};
+use super::{Method, Shown};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::prompt::Prompt;
 use althing_stdx::Result;
@@ -25,6 +25,7 @@ pub(super) const METHOD: Method = Method {
         vec![("Respondent", (0..first).collect()), ("Questioners", (first..seats).collect())]
     },
     calls: |seats, turns| 1 + 2 * rounds(turns) + seats + 1,
+    shown: Shown { labels: &FORM.labels(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 

@@ -1,10 +1,10 @@
 //! Standard: everyone answers alone, criticises all answers, discusses, takes a final position; one
 //! of them writes down what they came to.
 
-use super::Method;
 use super::brief::{self, brief, own_and_others};
-use super::form::Form;
+use super::form::{self, Form};
 use super::order::Rotation;
+use super::{Method, Shown};
 use crate::event::{Parts, Speech};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
@@ -26,6 +26,7 @@ pub(super) const METHOD: Method = Method {
     ],
     roles: |_| vec![],
     calls: |seats, turns| 3 * seats + turns + 1,
+    shown: Shown { labels: &Form::COMMON.labels(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 

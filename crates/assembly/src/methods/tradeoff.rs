@@ -3,10 +3,10 @@
 
 mod table;
 
-use super::Method;
 use super::brief::{self, brief};
 use super::form::{self, choose};
 use super::list::{self, Item};
+use super::{Method, Shown};
 use crate::event::{Quoted, Synthesis};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Rank};
@@ -20,6 +20,10 @@ const ALTERNATIVES: [&str; 4] =
 const CRITERIA: [&str; 6] =
     ["CRITERION 1", "CRITERION 2", "CRITERION 3", "CRITERION 4", "CRITERION 5", "CRITERION 6"];
 
+/// The labels of the decision.
+const LABELS: [&str; 6] =
+    ["ALIGNMENT", "RECOMMENDATION", "AGREED", "TRADEOFFS", "ANALYSIS", "OTHERWISE"];
+
 pub(super) const METHOD: Method = Method {
     name: "tradeoff",
     about: "alternatives scored against criteria: for choices with a price on every side",
@@ -28,6 +32,7 @@ pub(super) const METHOD: Method = Method {
     phases: &["Frame", "Criteria", "Evaluate", "Decision"],
     roles: |seats| vec![("Evaluators", (0..seats).collect())],
     calls: |seats, _| 3 * seats + 1,
+    shown: Shown { labels: &LABELS, parts: &[("RECOMMENDATION: ", LABELS[1]), ("", LABELS[4])] },
     run: |floor| Box::pin(run(floor)),
 };
 
@@ -178,14 +183,13 @@ fn decide(prompt: Prompt, scored: &[Spoken], ranks: &[Rank]) -> Prompt {
         .label("OTHERWISE", "under which circumstances another alternative is right, and which one")
 }
 
-fn read(text: &str, scores: &Quoted) -> Synthesis {
-    let labels = ["ALIGNMENT", "RECOMMENDATION", "AGREED", "TRADEOFFS", "ANALYSIS", "OTHERWISE"];
+pub(super) fn read(text: &str, scores: &Quoted) -> Synthesis {
     let [alignment, recommended, agreed, tradeoffs, analysis, otherwise] =
-        parse::sections(text, labels);
+        parse::sections(text, LABELS);
     let alignment = alignment.and_then(|said| choose(&said, &["YES", "NO"])).unwrap_or("NO");
     let recommended = recommended.map(|choice| format!("RECOMMENDATION: {choice}"));
     let parts: Vec<String> = recommended.into_iter().chain(analysis).collect();
-    let synthesis = if parts.is_empty() { form::rest(text, &labels) } else { parts.join("\n\n") };
+    let synthesis = if parts.is_empty() { form::rest(text, &LABELS) } else { parts.join("\n\n") };
     let tradeoffs = tradeoffs.filter(|text| !brief::is_none(text));
     let scores = brief::heading(&scores.name, Some(scores.text.clone()));
     let otherwise = brief::heading("When to choose differently", otherwise);

@@ -1,15 +1,18 @@
 //! `althing/<method>` as a model: a discussion among the configured voices, whose synthesis is the
-//! answer. What happens on the way is told in comments.
+//! answer, word by word where the client streams. What happens on the way is told in comments.
+
+mod draft;
 
 use super::talk::{Piece, Pieces};
 use crate::log::RunLog;
 use crate::runs::Control;
 use crate::service::Service;
-use crate::service::discuss::{Discussion, conclusion, progress};
+use crate::service::discuss::{Discussion, progress};
 use althing_assembly::event::{Ending, Event, Quoted, Totals, What};
 use althing_assembly::{Method, methods};
 use althing_chat::{Ask, Delta, Message, Role, Stop, Usage};
 use althing_stdx::{Fault, Kind, Result};
+use draft::Draft;
 use futures_util::stream::{self, StreamExt};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,8 +43,14 @@ pub(super) fn method(model: &str) -> Result<Option<&'static Method>> {
 }
 
 /// Begins a discussion of what `ask` ends with. It is saved like every other one; dropping the
-/// pieces cancels it.
-pub(super) async fn hold(service: &Service, method: &'static Method, ask: &Ask) -> Result<Pieces> {
+/// pieces cancels it. Whether the client `streams` decides when the synthesis comes: as it is
+/// written, or when it stands.
+pub(super) async fn hold(
+    service: &Service,
+    method: &'static Method,
+    ask: &Ask,
+    streams: bool,
+) -> Result<Pieces> {
     let (question, context) = subject(ask)?;
     let wanted = Discussion {
         question,
@@ -60,6 +69,7 @@ pub(super) async fn hold(service: &Service, method: &'static Method, ask: &Ask) 
         log: held.run.log,
         seq: 0,
         ready,
+        draft: Draft::new(method, streams),
         demo: held.demo,
         is_over: false,
         _reins: Reins(held.run.control),
@@ -107,6 +117,7 @@ struct Watch {
     log: Arc<RunLog>,
     seq: u64,
     ready: VecDeque<Result<Piece>>,
+    draft: Draft,
     demo: bool,
     is_over: bool,
     _reins: Reins,
@@ -132,7 +143,7 @@ impl Watch {
     fn see(&mut self, event: &Event) {
         self.seq = event.seq + 1;
         self.ready.extend(progress(event).map(comment));
-        let text = conclusion(event).map(|text| Ok(Piece::Delta(Delta::Text(text))));
+        let text = self.draft.see(event).map(|text| Ok(Piece::Delta(Delta::Text(text))));
         self.ready.extend(text);
         let What::RunEnded { ending, totals } = &event.what else { return };
         self.end(match ending {

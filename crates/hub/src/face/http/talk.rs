@@ -59,7 +59,7 @@ async fn answer(
     if let Some(method) = discussion::method(&head.model)? {
         let wanted = (dialect.read)(&parse(&body)?)?;
         let writer = (dialect.writer)(new_head(head.model, wanted.echo));
-        let pieces = discussion::hold(&desk.service, method, &wanted.ask).await?;
+        let pieces = discussion::hold(&desk.service, method, &wanted.ask, head.stream).await?;
         return reply(pieces, writer, head.stream).await;
     }
     let affinity = affinity(&parts.headers, &head);

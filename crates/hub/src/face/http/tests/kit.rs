@@ -118,6 +118,17 @@ impl Line {
         }
     }
 
+    /// Reads until the words of the stream have `text`, however they are cut.
+    pub async fn until(&mut self, text: &str) {
+        let mut got = String::new();
+        while !told(&got).contains(text) {
+            let mut piece = [0; 4096];
+            let read = timeout(FOR_EVER, self.socket.read(&mut piece)).await.unwrap().unwrap();
+            assert!(read > 0, "it ended before {text:?}: {got:?}");
+            got += std::str::from_utf8(&piece[..read]).unwrap();
+        }
+    }
+
     /// Everything until the other side closes; an abrupt end is an end too.
     pub async fn rest(&mut self) -> String {
         let mut bytes = Vec::new();
@@ -130,6 +141,17 @@ impl Line {
         }
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+/// The words of a stream of OpenAI's chat, as far as it has come.
+pub fn told(stream: &str) -> String {
+    let lines = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    // What is no JSON is the mark of the end, or a line that is still coming.
+    let events = lines.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let text = |event: serde_json::Value| {
+        event["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_string()
+    };
+    events.map(text).collect()
 }
 
 fn whole(text: &str) -> Option<Answer> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A face with a provider of either language, both at `upstream`.
-async fn face(upstream: &Upstream) -> Face {
+pub async fn face(upstream: &Upstream) -> Face {
     let (url, openai) = (upstream.url(), format!("{}/v1", upstream.url()));
     let env = [
         ("OPENAI_API_KEY", KEY),
@@ -75,7 +75,7 @@ async fn every_language_reaches_every_model() {
 }
 
 /// A request for a stream on a connection that closes after it.
-fn streamed(face: &Face, path: &str, model: &str) -> String {
+pub fn streamed(face: &Face, path: &str, model: &str) -> String {
     face.request("POST", path, "connection: close\r\n", &body(path, model, true))
 }
 
