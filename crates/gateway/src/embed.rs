@@ -47,33 +47,39 @@ impl Gateway {
             let text = format!("input: 1 to {INPUTS_MAX} texts, not {}", texts.inputs.len());
             return Err(Fault::invalid(text).into());
         }
-        let mut line = Line::new(&self.board, targets.to_vec(), None);
-        let Some(mut turn) = line.next() else {
+        let mut line = Line::new(self, targets.to_vec(), None);
+        let Some((mut turn, mut place)) = line.next_placed().await else {
             let none = || Fault::new(Kind::NotFound, "there is nobody to ask");
             return Err(if line.is_empty() { none() } else { line.resting() }.into());
         };
+        // The time that targets had so far, without their lines.
         let mut spent = Duration::ZERO;
         loop {
-            let fault = match self.embed_at(&mut turn, texts, &mut spent).await {
+            let begun = Instant::now();
+            let total = self.limits.total.saturating_sub(spent);
+            let embedded = self.embed_at(&mut turn, texts, from_now(total)).await;
+            drop(place);
+            spent += begun.elapsed();
+            let fault = match embedded {
                 Ok(embedded) => return Ok((turn.target, embedded)),
                 Err(fault) => scrub(&turn.target.endpoint, fault),
             };
             turn.trial.failed(&fault);
             let may_go_on = rule(&fault).falls_back && spent < self.limits.total;
-            match may_go_on.then(|| line.next()).flatten() {
-                Some(next) => turn = next,
+            let next = if may_go_on { line.next_placed().await } else { None };
+            match next {
+                Some(next) => (turn, place) = next,
                 None => return Err(Declined { fault, answer: None, target: Some(turn.target) }),
             }
         }
     }
 
-    /// One target, tried again as calls are. `spent` is the time targets had so far, without their
-    /// lines.
+    /// One target, tried again as calls are.
     async fn embed_at(
         &self,
         turn: &mut Turn,
         texts: &Texts,
-        spent: &mut Duration,
+        total_at: Instant,
     ) -> Result<Embedded> {
         let Target { endpoint, model } = turn.target.clone();
         let wire = wire::of(&endpoint)?;
@@ -82,12 +88,8 @@ impl Gateway {
         let Request { path, headers, body } = request;
         let body = Bytes::from(serde_json::to_vec(&body).map_err(Fault::internal)?);
         let wanted = Wanted { path, headers, body: Some(body) };
-        let _place = self.lane(&endpoint).acquire_owned().await.map_err(Fault::internal)?;
-        let begun = Instant::now();
-        let total_at = from_now(self.limits.total.saturating_sub(*spent));
-        let answer = self.fetch(turn, &wanted, total_at).await;
-        *spent += begun.elapsed();
-        let embedded = (wire.read)(&answer?)?;
+        let answer = self.fetch(turn, &wanted, total_at).await?;
+        let embedded = (wire.read)(&answer)?;
         let (want, got) = (inputs.len(), embedded.vectors.len());
         if want != got {
             let text = format!("{} gave {got} vectors for {want} texts", endpoint.who());
