@@ -285,6 +285,7 @@ impl Said {
             input: sum(spent.input, step.input),
             output: sum(spent.output, step.output),
             cached: sum(spent.cached, step.cached),
+            cache_written: sum(spent.cache_written, step.cache_written),
             reasoning: sum(spent.reasoning, step.reasoning),
         });
     }

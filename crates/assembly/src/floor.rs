@@ -10,7 +10,7 @@ use crate::event::{Failure, Opening, Outcome, Parts, Said, Speech, Synthesis, Tu
 use crate::methods::Method;
 use crate::past::{Past, Place};
 use crate::prompt::Prompt;
-use althing_chat::{Ask, Model, Usage};
+use althing_chat::{Ask, Model, Usage, Window};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::{BoxFuture, join_all};
 use state::State;
@@ -34,6 +34,8 @@ pub struct Seat {
     pub model: Arc<dyn Model>,
     /// Dollars for what a call used; none where the price is unknown.
     pub price: Option<Price>,
+    /// What one call may hold, prompt and answer together.
+    pub window: Window,
 }
 
 /// Dollars of a call with this usage.

@@ -47,6 +47,22 @@ pub struct Ask {
     /// these again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<Called>,
+    /// The conversation this request belongs to, for servers that keep what they read of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
+    /// Tokens of the window that the request was fitted to, for servers that size the window per
+    /// request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+}
+
+/// Requests of one conversation begin alike, so a server that sees its name can find its cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The same for all requests of one run.
+    pub run: String,
+    /// The seat that speaks, from 0.
+    pub seat: u32,
 }
 
 /// A tool call that the answer must have.
@@ -88,6 +104,8 @@ impl Ask {
             format: None,
             stream: true,
             made: vec![],
+            conversation: None,
+            context_tokens: None,
         }
     }
 
@@ -123,11 +141,22 @@ pub struct Message {
     /// Which call a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// Byte offsets in `text` where a beginning ends that later requests of the conversation repeat,
+    /// in ascending order and on character boundaries. A provider that wants cache breakpoints gets
+    /// them there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cache_ends: Vec<usize>,
 }
 
 impl Message {
     fn new(role: Role, text: impl Into<String>) -> Message {
-        Message { role, text: text.into(), tool_calls: vec![], tool_call_id: None }
+        Message {
+            role,
+            text: text.into(),
+            tool_calls: vec![],
+            tool_call_id: None,
+            cache_ends: vec![],
+        }
     }
     pub fn system(text: impl Into<String>) -> Message {
         Message::new(Role::System, text)
@@ -244,6 +273,9 @@ pub struct Usage {
     /// Of `input`: read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
+    /// Of `input`: written to the provider's cache, where that has a price of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_written: Option<u64>,
     /// Of `output`: spent on reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
@@ -268,6 +300,7 @@ impl Usage {
         self.input = later.input.or(self.input);
         self.output = later.output.or(self.output);
         self.cached = later.cached.or(self.cached);
+        self.cache_written = later.cache_written.or(self.cache_written);
         self.reasoning = later.reasoning.or(self.reasoning);
     }
 
@@ -281,9 +314,36 @@ impl Usage {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached: sum(self.cached, other.cached),
+            cache_written: sum(self.cache_written, other.cache_written),
             reasoning: sum(self.reasoning, other.reasoning),
         }
     }
+}
+
+/// How many tokens a model can read and write in one call, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    pub tokens: u64,
+    pub source: WindowSource,
+}
+
+impl Window {
+    /// What a model is taken to have where nobody knows better.
+    pub const UNKNOWN: Window = Window { tokens: 8_192, source: WindowSource::Default };
+}
+
+/// Where the size of a window comes from, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// The person set it.
+    Configured,
+    /// The provider or the model's file says so.
+    Provider,
+    /// The dated table of well-known models.
+    Table,
+    /// Nobody knows: a stated default.
+    Default,
 }
 
 /// A whole answer.

@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn costs() {
         let price = Price { input: 2.0, output: 10.0, cached: 0.5 };
-        let usage = |input, output, cached| Usage { input, output, cached, reasoning: None };
+        let usage = |input, output, cached| Usage { input, output, cached, ..Usage::default() };
         let million = Some(1_000_000);
         assert_eq!(price.cost(&usage(million, million, None)), Some(12.0));
         assert_eq!(price.cost(&usage(million, Some(0), Some(500_000))), Some(1.25));

@@ -15,7 +15,7 @@ use althing_assembly::event::{
 use althing_assembly::floor::{Floor, Price, Rules, Seat};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
-use althing_chat::{Model, Tool};
+use althing_chat::{Model, Tool, Window};
 use althing_gateway::{Target, WORKER};
 use althing_stdx::{Fault, Result};
 use std::path::Path;
@@ -267,7 +267,7 @@ impl Runs {
         if takes_tools(sitting) {
             model = Tooled::over(model, offer.clone());
         }
-        Ok(Seat { index, name, stance, model, price })
+        Ok(Seat { index, name, stance, model, price, window: Window::UNKNOWN })
     }
 
     /// The model that sits there.

@@ -89,6 +89,7 @@ fn usage(usage: &Value) -> Usage {
         input: input.map(|input| input + cached.unwrap_or(0) + written.unwrap_or(0)),
         output: count(&usage["output_tokens"]),
         cached,
+        cache_written: written,
         reasoning: count(&usage["output_tokens_details"]["thinking_tokens"]),
     }
 }

@@ -64,5 +64,6 @@ fn usage(usage: &Value) -> Usage {
         output: count(&usage["output_tokens"]),
         cached: count(&usage["cached_input_tokens"]),
         reasoning: count(&usage["reasoning_output_tokens"]),
+        ..Usage::default()
     }
 }

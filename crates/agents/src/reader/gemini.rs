@@ -70,7 +70,7 @@ fn usage(stats: &Value) -> Usage {
         input: count(&stats["input_tokens"]),
         output: count(&stats["output_tokens"]),
         cached: count(&stats["cached"]),
-        reasoning: None,
+        ..Usage::default()
     }
 }
 
@@ -82,5 +82,11 @@ fn whole_usage(models: &Value) -> Usage {
     };
     let thoughts = sum("thoughts");
     let output = sum("candidates").map(|output| output + thoughts.unwrap_or(0));
-    Usage { input: sum("prompt"), output, cached: sum("cached"), reasoning: thoughts }
+    Usage {
+        input: sum("prompt"),
+        output,
+        cached: sum("cached"),
+        reasoning: thoughts,
+        ..Usage::default()
+    }
 }

@@ -43,6 +43,7 @@ fn usage(tokens: &Value) -> Usage {
         input: count(&tokens["input"]).map(|it| it + cached.unwrap_or(0) + written.unwrap_or(0)),
         output: count(&tokens["output"]).map(|it| it + reasoning.unwrap_or(0)),
         cached,
+        cache_written: written,
         reasoning,
     }
 }

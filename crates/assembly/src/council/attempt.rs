@@ -178,6 +178,7 @@ impl Asker<'_> {
             stance: self.seat.stance.clone(),
             model: Arc::new(leash),
             price: self.seat.price.clone(),
+            window: self.seat.window,
         }
     }
 

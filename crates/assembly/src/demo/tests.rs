@@ -4,7 +4,7 @@ use crate::floor::{Floor, Log, Rules, Seat};
 use crate::past::Past;
 use crate::prompt::{Prompt, hear};
 use crate::{ALL, Method, parse, run};
-use althing_chat::Answer;
+use althing_chat::{Answer, Window};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
@@ -63,6 +63,7 @@ async fn hold(method: &'static Method, question: &str, seats_min: usize) -> Held
             heard: heard.clone(),
         }),
         price: None,
+        window: Window::UNKNOWN,
     });
     let info = |name: &&str| json!({ "model": format!("{PREFIX}{name}"), "name": display(name) });
     // Written as a log has it, so that what has a default need not be said.

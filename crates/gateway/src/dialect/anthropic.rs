@@ -196,7 +196,7 @@ impl Tokens {
             input: self.input_tokens.map(|input| input.saturating_add(cache)),
             output: self.output_tokens,
             cached: self.cache_read_input_tokens,
-            reasoning: None,
+            ..Usage::default()
         }
     }
 }

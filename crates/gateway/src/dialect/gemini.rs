@@ -247,6 +247,7 @@ impl Tokens {
             output: sum(self.candidates_token_count, self.thoughts_token_count),
             cached: self.cached_content_token_count,
             reasoning: self.thoughts_token_count,
+            ..Usage::default()
         }
     }
 }

@@ -145,7 +145,7 @@ impl Parser for Chat {
                 input: line.prompt_eval_count,
                 output: line.eval_count,
                 cached: line.prompt_eval_cached_count,
-                reasoning: None,
+                ..Usage::default()
             });
             out.stop(stop(line.done_reason.as_deref()));
         }

@@ -200,6 +200,7 @@ impl Tokens {
             output: self.output(reasoning.unwrap_or(0)),
             cached: cached.or(self.prompt_cache_hit_tokens),
             reasoning,
+            ..Usage::default()
         }
     }
 

@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn usage(input: u64, output: u64, cached: Option<u64>) -> Option<Usage> {
-        Some(Usage { input: Some(input), output: Some(output), cached, reasoning: None })
+        Some(Usage { input: Some(input), output: Some(output), cached, ..Usage::default() })
     }
 
     #[test]

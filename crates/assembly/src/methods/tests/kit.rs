@@ -7,7 +7,7 @@ use crate::floor::{Floor, Log, Price, Rules, Seat};
 use crate::past::Past;
 use crate::prompt::{Heard, hear};
 use crate::{method, run};
-use althing_chat::{Ask, Usage};
+use althing_chat::{Ask, Usage, Window};
 use althing_stdx::Result;
 use althing_testkit::{Scripted, Stage, Step};
 use futures_util::{FutureExt, future::BoxFuture};
@@ -125,7 +125,14 @@ impl Table {
         });
         let price = self.price.map(|price| Arc::new(move |_: &Usage| price) as Price);
         let model = Arc::new(model.on(&self.stage));
-        Seat { index: seat, name: info.name, stance: info.stance, model, price }
+        Seat {
+            index: seat,
+            name: info.name,
+            stance: info.stance,
+            model,
+            price,
+            window: Window::UNKNOWN,
+        }
     }
 }
 

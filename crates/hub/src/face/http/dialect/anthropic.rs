@@ -50,6 +50,8 @@ fn read(body: &Value) -> Result<Wanted> {
         effort: body.get("output_config").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
         made: vec![],
+        conversation: None,
+        context_tokens: None,
     };
     let thinking = thinking.is_some_and(|it| it != "disabled");
     Ok(Wanted { ask, echo: Echo { thinking, ..Echo::default() } })

@@ -39,6 +39,8 @@ fn read(body: &Value) -> Result<Wanted> {
         effort: body.get("reasoning_effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
         made: vec![],
+        conversation: None,
+        context_tokens: None,
     };
     let include_usage = body.get("stream_options").get("include_usage").flag()?;
     Ok(Wanted { ask, echo: Echo { include_usage, ..Echo::default() } })

@@ -46,6 +46,8 @@ pub(super) fn read(body: &Value) -> Result<Wanted> {
         effort: body.get("reasoning").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
         made: vec![],
+        conversation: None,
+        context_tokens: None,
     };
     let fields = ECHOED.iter().filter_map(|key| {
         let field = body.get(key);

@@ -24,7 +24,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Delta {
 
 /// Thinking, two pieces of text, two calls, in an order that makes every block begin and end.
 fn speech() -> Vec<Delta> {
-    let usage = Usage { input: Some(10), output: Some(4), cached: Some(3), reasoning: None };
+    let usage = Usage { input: Some(10), output: Some(4), cached: Some(3), ..Usage::default() };
     vec![
         Delta::Queued,
         Delta::Started,
@@ -81,7 +81,8 @@ fn the_readers_get_back_what_was_said() {
     for dialect in [&openai::DIALECT, &anthropic::DIALECT] {
         check_read_back(dialect, &speech());
         for stop in [Stop::End, Stop::Length] {
-            let usage = Usage { input: Some(1), output: Some(1), cached: Some(0), reasoning: None };
+            let usage =
+                Usage { input: Some(1), output: Some(1), cached: Some(0), ..Usage::default() };
             let deltas = [Delta::Text("x".into()), Delta::Usage(usage), Delta::Stop(stop)];
             check_read_back(dialect, &deltas);
         }
