@@ -3,6 +3,7 @@
 
 use crate::council::Terms;
 use crate::council::anonymise::Redaction;
+use crate::fit::Cut;
 use althing_chat::{Called, Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,9 @@ pub enum What {
 pub struct Opening {
     pub method: String,
     pub question: String,
+    /// The mark of the fence around the question and what came with it; empty: not drawn yet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mark: String,
     /// Files the person gave along, as name and text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Quoted>,
@@ -139,6 +143,18 @@ pub struct Opening {
     /// What a council plans, and by which rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub council: Option<Box<Terms>>,
+}
+
+impl Opening {
+    /// Everything in it that a prompt quotes.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> + Clone {
+        let files = self.context.iter().flat_map(|file| [file.name.as_str(), &file.text]);
+        let before = self.continues.iter().flat_map(|before| {
+            let positions = before.positions.iter().flat_map(|it| [it.name.as_str(), &it.text]);
+            [before.question.as_str(), &before.synthesis].into_iter().chain(positions)
+        });
+        std::iter::once(self.question.as_str()).chain(files).chain(before)
+    }
 }
 
 fn yes() -> bool {
@@ -220,6 +236,24 @@ pub enum Note {
     Calling(ToolCall),
     /// It was called, and this came of it.
     Called(Called),
+    /// The prompt was cut to fit the window.
+    Fitted(Box<Fitted>),
+}
+
+/// What a prompt leaves out for want of room. Later prompts to the same model leave it out too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fitted {
+    pub model: String,
+    /// Which of the run's transcripts.
+    pub transcript: String,
+    pub cut: Cut,
+    /// Speeches that are not there at all, and those that are there in part.
+    pub dropped: usize,
+    pub shortened: usize,
+    /// Words of both that are not shown.
+    pub words: usize,
+    /// Tokens of the window.
+    pub window: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -235,6 +269,12 @@ pub struct Said {
     pub text: String,
     pub parts: Parts,
     pub stop: Stop,
+    /// Why it is not all that the model was about to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutOff>,
+    /// The mark of its fence in later prompts; `text` does not contain it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mark: String,
     /// What the model asked to be called; only where it was offered tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -243,6 +283,29 @@ pub struct Said {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     pub took_ms: u64,
+}
+
+/// Why an answer was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutOff {
+    /// It was longer than asked for.
+    Length,
+    /// It said the same again and again.
+    Looping,
+    /// It took longer than a turn may take.
+    Time,
+}
+
+impl CutOff {
+    /// In a few words, for people and prompts.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            CutOff::Length => "cut off: too long",
+            CutOff::Looping => "cut off: it repeated itself",
+            CutOff::Time => "cut off: out of time",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -285,8 +348,10 @@ pub enum Level {
 /// What the table came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Synthesis {
-    /// YES, PARTIAL, NO, FOR, AGAINST or `<k> SELECTED`, as the method has it.
-    pub consensus: String,
+    /// YES, PARTIAL, NO, FOR, AGAINST or `<k> SELECTED`, as the method has it; none where whoever
+    /// concluded did not say.
+    #[serde(default)]
+    pub consensus: Option<String>,
     /// What everyone accepts.
     pub agreed: String,
     pub synthesis: String,
@@ -298,6 +363,9 @@ pub struct Synthesis {
     /// Seat name to its last stated confidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confidences: Vec<Sureness>,
+    /// Names of seats that were asked for a confidence and stated none. They count in no average.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unstated: Vec<String>,
     /// Successful speeches before this one.
     pub messages: u32,
     /// The one who wrote this had argued for a side.

@@ -1,17 +1,23 @@
 //! The floor: who may speak, one turn at a time or all at once. It records every turn, forgives a
 //! failed one, and hands back turns that a stopped run had already finished.
 
+mod budget;
 mod listen;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::event::{Failure, Opening, Outcome, Parts, Said, Speech, Synthesis, Turn, What};
+use crate::event::{
+    CutOff, Failure, Note, Opening, Outcome, Parts, Said, Speech, Synthesis, Turn, What,
+};
+use crate::fence;
 use crate::methods::Method;
 use crate::past::{Past, Place};
 use crate::prompt::Prompt;
+use crate::transcript::Quote;
 use althing_chat::{Ask, Model, Usage, Window};
 use althing_stdx::{Fault, Kind, Result};
+pub use budget::check_windows;
 use futures_util::future::{BoxFuture, join_all};
 use state::State;
 use std::{
@@ -41,6 +47,9 @@ pub struct Seat {
 /// Dollars of a call with this usage.
 pub type Price = Arc<dyn Fn(&Usage) -> f64 + Send + Sync>;
 
+/// Words of a conclusion, all its sections together.
+const SYNTHESIS_WORDS: u64 = 500;
+
 /// Limits of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
@@ -59,18 +68,21 @@ pub struct Cue {
     pub speech: Speech,
     pub role: Option<&'static str>,
     pub round: Option<&'static str>,
+    /// Words that the prompt asks for; none: as many as the model likes.
+    pub words: Option<u64>,
     pub prompt: Prompt,
     /// Takes the labelled parts out of the answer.
     pub parse: Box<dyn Fn(&str) -> Parts + Send + Sync>,
 }
 
 impl Cue {
-    /// A message without labels.
-    pub fn message(role: Option<&'static str>, prompt: Prompt) -> Cue {
+    /// A message of at most so many words, without labels.
+    pub fn message(role: Option<&'static str>, words: u64, prompt: Prompt) -> Cue {
         Cue {
             speech: Speech::Message,
             role,
             round: None,
+            words: Some(words),
             prompt,
             parse: Box::new(|_| Parts::Plain),
         }
@@ -86,17 +98,9 @@ pub struct Spoken {
     pub role: Option<&'static str>,
     pub text: String,
     pub parts: Parts,
-}
-
-impl Spoken {
-    /// Name and text, as prompts quote it.
-    pub fn quoted(&self) -> (String, String) {
-        let name = match self.role {
-            Some(role) => format!("{} ({role})", self.name),
-            None => self.name.clone(),
-        };
-        (name, self.text.clone())
-    }
+    pub cut: Option<CutOff>,
+    /// The mark of its fence.
+    pub mark: String,
 }
 
 /// A turn that is over.
@@ -131,8 +135,24 @@ impl Floor {
         rules: Rules,
         resume: Arc<Notify>,
     ) -> Floor {
-        let state = Mutex::new(State::new(seats.len(), past.turn_next));
-        Floor { opening, method, seats, log, past, rules, resume, state }
+        let mut opening = opening;
+        if opening.mark.is_empty() {
+            opening.mark = fence::draw_mark(opening.texts());
+        }
+        let mut state = State::new(seats.len(), past.turn_next);
+        state.marks.push(opening.mark.clone());
+        state.budgets.cuts.clone_from(&past.cuts);
+        Floor { opening, method, seats, log, past, rules, resume, state: Mutex::new(state) }
+    }
+
+    /// Quotes `text`, which is what was said or a part of it, under `name`.
+    pub fn quote(&self, spoken: &Spoken, name: impl Into<String>, text: &str) -> Quote {
+        let mut name = name.into();
+        if let Some(cut) = spoken.cut {
+            name = format!("{name}, {}", cut.in_words());
+        }
+        let text = fence::without_marks(text, &self.state().marks);
+        Quote { name, text, mark: spoken.mark.clone() }
     }
 
     pub fn question(&self) -> &str {
@@ -262,6 +282,7 @@ impl Floor {
                 speech: Speech::Synthesis,
                 role: None,
                 round: None,
+                words: Some(SYNTHESIS_WORDS),
                 prompt: prompt(seat),
                 parse,
             };
@@ -283,6 +304,8 @@ impl Floor {
             role: cue.role,
             text: said.text,
             parts: said.parts,
+            cut: said.cut,
+            mark: said.mark,
         }))
     }
 
@@ -296,25 +319,86 @@ impl Floor {
     pub(crate) async fn attempt(&self, seat: &Seat, cue: &Cue, parallel: bool) -> Result<Attempt> {
         let place = self.state().next_place(seat.index);
         if let Some(outcome) = self.past.outcome(place, cue.speech, cue.role) {
-            let outcome = outcome.clone();
+            let outcome = self.marked(outcome.clone());
             self.state().settle(seat.index, &outcome);
             let turn = self.past.turn(place).map_or(0, |turn| turn.turn);
             return Ok(Attempt { turn, rank: self.past.rank(turn), outcome });
         }
-        let (tools, stream) = (self.opening.tools.clone(), self.opening.stream);
-        let made = self.past.calls(place).to_vec();
-        let ask = Ask { tools, stream, made, ..cue.prompt.ask() };
-        let asked = ask.chars();
-        let mut reserved = self.reserve(seat, asked)?;
         let by = self.number(seat, place, cue, parallel);
-        self.append(What::TurnStarted(by.clone())).await?;
-        let heard = listen::listen(self, seat, &by, ask, asked, &mut reserved).await;
-        self.state().reserved -= reserved;
-        let outcome = self.outcome(seat, asked, cue, heard?);
+        let outcome = match self.ask(seat, place, cue, &by).await? {
+            Err(fault) => Outcome::Failed(Failure::from(&fault)),
+            Ok(outcome) => self.marked(outcome),
+        };
         self.state().settle(seat.index, &outcome);
         let (turn, rank) = (by.turn, self.past.rank(by.turn) + self.state().next_end());
         self.append(What::TurnEnded { by, outcome: outcome.clone() }).await?;
         Ok(Attempt { turn, rank, outcome })
+    }
+
+    /// Asks a seat, once more with less to read where the provider finds the prompt too long. The
+    /// outer error ends the run; the inner one is a prompt that cannot be made to fit.
+    async fn ask(
+        &self,
+        seat: &Seat,
+        place: Place,
+        cue: &Cue,
+        by: &Turn,
+    ) -> Result<Result<Outcome>> {
+        let mut is_begun = false;
+        for is_last in [false, true] {
+            let fit = self.state().budgets.fit(self, seat, cue);
+            let fit = match fit {
+                Ok(fit) => fit,
+                Err(fault) => {
+                    if !is_begun {
+                        self.append(What::TurnStarted(by.clone())).await?;
+                    }
+                    return Ok(Err(fault));
+                }
+            };
+            let ask = Ask { made: self.past.calls(place).to_vec(), ..fit.ask };
+            let asked = ask.chars();
+            let mut reserved = self.reserve(seat, asked)?;
+            if !is_begun {
+                self.append(What::TurnStarted(by.clone())).await?;
+                is_begun = true;
+            }
+            if let Some(fitted) = fit.fitted {
+                let note = Note::Fitted(Box::new(fitted));
+                self.append(What::TurnNoted { turn: by.turn, note }).await?;
+            }
+            let heard = listen::listen(self, seat, by, ask, fit.ceiling, &mut reserved).await;
+            self.state().reserved -= reserved;
+            let heard = heard?;
+            let mut state = self.state();
+            match &heard.said {
+                Err(fault)
+                    if fault.kind == Kind::ContextTooLong && heard.chars == 0 && !is_last =>
+                {
+                    state.budgets.shrink(seat, fit.weight, None);
+                    continue;
+                }
+                Ok(said) if !heard.has_called => {
+                    let input = said.usage.and_then(|usage| usage.input);
+                    state.budgets.learn(seat.model.id(), fit.weight, input, heard.thinks);
+                }
+                _ => {}
+            }
+            drop(state);
+            return Ok(Ok(self.outcome(seat, asked, cue, heard)));
+        }
+        Ok(Err(Fault::internal("a prompt was fitted twice and not asked")))
+    }
+
+    /// Gives a speech the mark of its fence, where it has none yet, and takes note of it.
+    fn marked(&self, mut outcome: Outcome) -> Outcome {
+        if let Outcome::Said(said) = &mut outcome {
+            if said.mark.is_empty() {
+                said.mark = fence::draw_mark([said.text.as_str()]);
+            }
+            self.state().marks.push(said.mark.clone());
+        }
+        outcome
     }
 
     fn number(&self, seat: &Seat, place: Place, cue: &Cue, parallel: bool) -> Turn {

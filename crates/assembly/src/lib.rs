@@ -4,13 +4,18 @@
 pub mod council;
 pub mod demo;
 pub mod event;
+pub mod fence;
+pub mod fit;
 pub mod floor;
 pub mod measure;
 pub mod methods;
 pub mod parse;
 pub mod past;
 pub mod prompt;
+pub mod repetition;
 pub mod run;
+pub mod tokens;
+pub mod transcript;
 
 pub use event::{Event, What};
 pub use floor::{Floor, Log, Rules, Seat};

@@ -22,6 +22,20 @@ pub fn confidences(speeches: &[Spoken]) -> Vec<Sureness> {
     last
 }
 
+/// Names of those in `speeches` who were asked for a confidence and never stated one.
+pub fn unstated(speeches: &[Spoken]) -> Vec<String> {
+    let stated = confidences(speeches);
+    let mut names: Vec<String> = Vec::new();
+    for speech in speeches {
+        let is_asked = matches!(speech.parts, Parts::Position { .. } | Parts::Estimate { .. });
+        let is_stated = stated.iter().any(|sure| sure.seat == speech.seat);
+        if is_asked && !is_stated && !names.contains(&speech.name) {
+            names.push(speech.name.clone());
+        }
+    }
+    names
+}
+
 /// Mean of the scores, rounded; none where nobody stated one.
 pub fn mean(confidences: &[Sureness]) -> Option<u8> {
     let sum: u32 = confidences.iter().map(|sure| u32::from(sure.confidence.score)).sum();

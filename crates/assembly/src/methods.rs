@@ -16,6 +16,7 @@ mod socratic;
 mod standard;
 mod tradeoff;
 
+pub(crate) use brief::opening_prompt;
 pub use shown::Shown;
 
 use crate::event::Roles;

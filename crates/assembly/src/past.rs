@@ -2,6 +2,7 @@
 //! told again.
 
 use crate::event::{Checked, Event, Note, Outcome, Sealed, Speech, Turn, What};
+use crate::fit::Cut;
 use althing_chat::Called;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -39,6 +40,8 @@ pub struct Past {
     pub(crate) sealed: Option<Sealed>,
     pub(crate) is_judged: bool,
     pub(crate) is_settled: bool,
+    /// The last cut of each model's prompts, by model and transcript.
+    pub(crate) cuts: HashMap<(String, String), Cut>,
     /// Codes and messages.
     pub(crate) warned: HashSet<(String, String)>,
     is_council: bool,
@@ -128,6 +131,10 @@ impl Past {
             What::PlanSettled(_) => self.is_settled = true,
             What::Warned { code, message } => {
                 self.warned.insert((code.clone(), message.clone()));
+            }
+            What::TurnNoted { note: Note::Fitted(fitted), .. } => {
+                let key = (fitted.model.clone(), fitted.transcript.clone());
+                self.cuts.insert(key, fitted.cut);
             }
             // One that was kept is known from when it was made.
             What::TurnNoted { turn, note: Note::Called(called) } if !called.kept => {

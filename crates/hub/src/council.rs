@@ -238,6 +238,7 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
     Opening {
         method: METHOD.name.to_string(),
         question: task.task.clone(),
+        mark: String::new(),
         context,
         continues: None,
         seats: lineup.seats.iter().map(seat_info).collect(),

@@ -12,7 +12,7 @@ use crate::workers::{Offer, Tooled};
 use althing_assembly::event::{
     Continued, Ending, Event, Opening, Outcome, Parts, Quoted, Roles, SeatInfo, Speech, What,
 };
-use althing_assembly::floor::{Floor, Price, Rules, Seat};
+use althing_assembly::floor::{Floor, Price, Rules, Seat, check_windows};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
 use althing_chat::{Model, Tool, Window};
@@ -138,6 +138,7 @@ impl Runs {
         let opening = Opening {
             method: request.method.name.to_string(),
             question: request.question,
+            mark: String::new(),
             context: request.context,
             continues,
             seats: request.lineup.seats.iter().map(seat_info).collect(),
@@ -154,6 +155,7 @@ impl Runs {
             stream: request.stream,
             council: None,
         };
+        check_windows(&opening, request.method, &seats)?;
         let id = new_run_id(now_ms(), &mut fastrand::Rng::new());
         let lease = self.library.store().lease(&id).await?;
         let log = RunLog::start(self.library.store().clone(), lease);

@@ -21,6 +21,8 @@ pub enum Step {
     /// `Say` for text made on the spot.
     SayText(String),
     Think(&'static str),
+    /// Thinks this aloud.
+    ThinkText(String),
     /// Seconds.
     Wait(u64),
     /// Milliseconds.

@@ -167,6 +167,11 @@ impl Live {
             }
             Note::Calling(call) => self.set_note(turn, Some(format!("calls {}", call.name))),
             Note::Called(called) => self.keep_call(turn, called),
+            Note::Fitted(fitted) => {
+                let name = self.turns.get(&turn).map(|voice| voice.turn.name.clone());
+                let text = closing::left_out(&name.unwrap_or_default(), fitted);
+                self.line(&text, out);
+            }
         }
     }
 
@@ -251,6 +256,9 @@ impl Live {
                 self.leave_page(out);
                 calls.iter().for_each(|call| self.line(call, out));
                 out.push_str(&closing::tool_calls(&said));
+                if let Some(cut) = said.cut {
+                    self.line(&format!("({})", cut.in_words()), out);
+                }
                 if let Parts::Synthesis(synthesis) = &said.parts {
                     closing::verdict(self, synthesis, out);
                 }

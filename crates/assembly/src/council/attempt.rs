@@ -100,7 +100,8 @@ impl Asker<'_> {
             return Ok(self.lost(None, stop.to_string(), Some(stop)));
         }
         loop {
-            let cue = Cue { speech: SPEECH, ..Cue::message(Some(self.role), write(&how)) };
+            let cue = Cue::message(Some(self.role), 0, write(&how));
+            let cue = Cue { speech: SPEECH, words: None, ..cue };
             let (seat, parallel) = (self.leashed(), self.role == super::PLANNER);
             let attempt = self.floor.attempt(&seat, &cue, parallel).await?;
             tried.attempts += 1;

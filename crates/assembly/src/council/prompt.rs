@@ -223,7 +223,8 @@ mod tests {
     fn text(how: How) -> String {
         let files = [Quoted { name: "src/db.rs".into(), text: "fn db() {}".into() }];
         let left_out = ["src/big.rs: 300000 bytes".to_string()];
-        let ask = planner(&task(), &files, &left_out, Some("Be bold."), Some("Dutch"), &how).ask();
+        let ask =
+            planner(&task(), &files, &left_out, Some("Be bold."), Some("Dutch"), &how).ask_whole();
         ask.messages.iter().map(|it| it.text.clone()).collect::<Vec<_>>().join("\n")
     }
 
@@ -260,7 +261,7 @@ mod tests {
         let plans = vec![("Plan 1".to_string(), kit::plan("x"))];
         let input = judge_input(&task(), &plans);
         assert_eq!(Form::JudgeInput.problems(&input), []);
-        let ask = judge(&task(), &plans, None, &How::Plain).ask();
+        let ask = judge(&task(), &plans, None, &How::Plain).ask_whole();
         let heard = crate::prompt::hear(&ask);
         assert_eq!(heard.quotes, [("Plan 1".to_string(), kit::plan("x").to_string())]);
         check(&heard.plain, &["judge_output", "one score for each of: Plan 1."], &["Ship"]);

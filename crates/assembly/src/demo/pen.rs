@@ -101,6 +101,15 @@ impl<'a> Pen<'a> {
         self.line_from(pool, start)
     }
 
+    /// As [`Pen::shared`] for voices that do not hear each other: each passes over as many lines as
+    /// those before it say.
+    pub fn shared_after(&mut self, pool: &[&str], lines: usize) -> String {
+        let name = pool.first().copied().unwrap_or_default();
+        let start = self.draw_together(name, pool.len());
+        (0..lines).for_each(|_| drop(self.line_from(pool, start)));
+        self.line_from(pool, start)
+    }
+
     /// As [`Pen::shared`] for a line about the thing numbered `number`: two voices that speak of
     /// the same thing start at different places.
     pub fn shared_about(&mut self, pool: &[&str], number: usize) -> String {

@@ -131,14 +131,14 @@ mod tests {
         let task = task::read(&serde_json::json!({ "task": "Move the shop to a new database" }));
         let task = task.unwrap();
         let own = prompt::own_words(&task);
-        let ask = prompt::planner(&task, &[], &[], None, None, &How::Plain).ask();
+        let ask = prompt::planner(&task, &[], &[], None, None, &How::Plain).ask_whole();
         let plans: Vec<_> = (0..3)
             .map(|stance| extract(&speak(&ask, stance).unwrap(), Form::CouncilPlan, &own).unwrap())
             .collect();
         assert!(plans.iter().all(|plan| plan["summary"].as_str().unwrap().contains("demo")));
         let plans: Vec<_> =
             plans.into_iter().enumerate().map(|(n, it)| (format!("Plan {}", n + 1), it)).collect();
-        let ask = prompt::judge(&task, &plans, None, &How::Plain).ask();
+        let ask = prompt::judge(&task, &plans, None, &How::Plain).ask_whole();
         let labels: Vec<String> = plans.iter().map(|(label, _)| label.clone()).collect();
         let judged = judge::read(&speak(&ask, 0).unwrap(), &labels, &own).unwrap();
         assert_eq!(judged.flaws, []);

@@ -23,6 +23,8 @@ pub(super) struct Scene {
     pub has_spoken: bool,
     /// The side of a motion it was given.
     pub side: Option<Side>,
+    /// Which speaker of its side it is, from 0: those who open do not hear each other.
+    pub place: usize,
     /// The form of the answer: labels and what each asks for.
     pub form: Vec<(String, String)>,
     /// Counts turns, rounds and questions, as far as the task tells; 0 where it does not.
@@ -53,11 +55,10 @@ pub(super) struct Other {
 impl Scene {
     pub fn of(ask: &Ask) -> Scene {
         let Heard { question, quotes, labels, plain } = prompt::hear(ask);
-        let system = ask.system();
-        let (task, descriptions) = plain.split_once("in exactly this form").unwrap_or((&plain, ""));
+        let (task, descriptions) = plain.split_once("Answer in this form").unwrap_or((&plain, ""));
         // A question that goes along with files stands outside the marks.
         let question = if question.trim().is_empty() { task } else { &question };
-        let (others, has_spoken) = others(&quotes, own_name(&system), task);
+        let (others, has_spoken) = others(&quotes, own_name(task));
         let describe = |label: String| {
             let line =
                 descriptions.lines().find_map(|line| line.strip_prefix(&format!("{label}:")));
@@ -67,7 +68,8 @@ impl Scene {
             topic: Topic::of(question),
             others,
             has_spoken,
-            side: given_side(&system),
+            side: given_side(task),
+            place: place(own_name(task)),
             form: labels.into_iter().map(describe).collect(),
             round: round(task),
             is_ours: !plain.is_empty(),
@@ -107,13 +109,18 @@ fn clipped(text: &str) -> String {
     text.chars().take(QUOTE_CHARS_MAX).collect()
 }
 
-fn own_name(system: &str) -> &str {
-    let rest = system.split("You are ").nth(1).unwrap_or_default();
-    rest.split(", one of ").next().unwrap_or_default()
+fn own_name(task: &str) -> &str {
+    let rest = task.split("You are ").nth(1).unwrap_or_default();
+    rest.split('.').next().unwrap_or_default()
 }
 
-fn given_side(system: &str) -> Option<Side> {
-    let rest = system.split("the side ").nth(1)?;
+fn place(own: &str) -> usize {
+    let number = own.rsplit(' ').next().and_then(|word| word.parse::<usize>().ok());
+    number.filter(|number| *number < ROUNDS_MAX).unwrap_or(1).saturating_sub(1)
+}
+
+fn given_side(task: &str) -> Option<Side> {
+    let rest = task.split("the side ").nth(1)?;
     if rest.starts_with("FOR") {
         return Some(Side::For);
     }
@@ -122,7 +129,7 @@ fn given_side(system: &str) -> Option<Side> {
 
 /// Quotations of other speakers, and whether any was the voice's own. What is quoted under no name
 /// (files, lists) is neither.
-fn others(quotes: &[(String, String)], own: &str, task: &str) -> (Vec<Other>, bool) {
+fn others(quotes: &[(String, String)], own: &str) -> (Vec<Other>, bool) {
     // After a name comes nothing, a role in capitals or a confidence; more is another's name.
     let ends = |rest: &str| {
         let role = rest.strip_prefix(" (").and_then(|role| role.chars().next());
@@ -133,11 +140,6 @@ fn others(quotes: &[(String, String)], own: &str, task: &str) -> (Vec<Other>, bo
         quotes.iter().filter(|(name, _)| !name.starts_with("the ")).collect();
     let all = speakers.len();
     speakers.retain(|(name, _)| !is_own(name));
-    // Under masks one's own speech comes first, below a heading that says so.
-    let is_masked = all == speakers.len() && task.contains("Your own estimate");
-    if is_masked && !speakers.is_empty() {
-        speakers.remove(0);
-    }
     let has_spoken = speakers.len() < all;
     (speakers.into_iter().map(|(name, text)| Other::new(name, text)).collect(), has_spoken)
 }

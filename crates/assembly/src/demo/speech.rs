@@ -94,7 +94,12 @@ fn debate(pen: &mut Pen<'_>, side: &SideLines) -> String {
 }
 
 fn open(pen: &mut Pen<'_>, side: &SideLines) -> String {
-    let mut said = vec![pen.shared(side.claim), pen.shared(side.reason), pen.shared(side.reason)];
+    let place = pen.scene.place;
+    let mut said = vec![
+        pen.shared_after(side.claim, place),
+        pen.shared_after(side.reason, 2 * place),
+        pen.shared_after(side.reason, 0),
+    ];
     if pen.has_partner() {
         said.insert(1, pen.shared(table::BESIDE));
     }

@@ -218,7 +218,7 @@ async fn confidence_level_and_number_agree_and_differ_by_voice() {
     for name in ["builder", "skeptic", "scout"] {
         let prompt =
             Prompt::new().question(QUESTIONS[0]).label("CONFIDENCE", "HIGH, MEDIUM or LOW");
-        let text = said(name, prompt.ask()).await;
+        let text = said(name, prompt.ask_whole()).await;
         let confidence = parse::confidence(&text).unwrap();
         let number = parse::confidence(&confidence.score.to_string()).unwrap();
         assert_eq!(confidence.level, number.level, "{text}");
@@ -292,14 +292,14 @@ async fn any_question_gets_a_short_answer() {
             check_form(&plain, &said(name, plain.clone()).await);
             let mut prompt = Prompt::new().question(&question);
             prompt = prompt.quotes("So far:", [("Eve".to_string(), question.clone())]);
-            let talk = prompt.clone().text("Make one point.").ask();
+            let talk = prompt.clone().text("Make one point.").ask_whole();
             check_form(&talk, &said(name, talk.clone()).await);
             for label in
                 ["POSITION", "CONFIDENCE", "AGREED", "WHATEVER 7", "PICK 1", "RECOMMENDATION"]
             {
                 prompt = prompt.label(label, "x");
             }
-            let form = prompt.label("CONSENSUS", "YES if so, NO if not").ask();
+            let form = prompt.label("CONSENSUS", "YES if so, NO if not").ask_whole();
             check_form(&form, &said(name, form.clone()).await);
         }
     }
@@ -310,7 +310,7 @@ async fn a_question_cannot_forge_what_is_said() {
     let labels = ["POSITION", "CONFIDENCE", "AGREED", "CONSENSUS"];
     for question in weird() {
         let prompt = Prompt::new().question(&question).quote("CONSENSUS: NO", &question);
-        let text = said("skeptic", prompt.text("Make one point.").ask()).await;
+        let text = said("skeptic", prompt.text("Make one point.").ask_whole()).await;
         assert_eq!(parse::sections(&text, labels), [const { None }; 4], "{text}");
         assert!(!text.contains("```") && !text.contains('\u{202e}'), "{text}");
     }
@@ -319,10 +319,11 @@ async fn a_question_cannot_forge_what_is_said() {
 #[tokio::test(start_paused = true)]
 async fn the_same_prompt_gets_the_same_answer_at_any_pace() {
     let prompt = Prompt::new().question(QUESTIONS[0]).text("Answer alone.");
-    let at_once = said("scout", prompt.ask()).await;
+    let at_once = said("scout", prompt.ask_whole()).await;
     let began = tokio::time::Instant::now();
     let slow = voice("scout", Pace { word_ms: 15 }).unwrap();
-    let deltas: Vec<Delta> = slow.speak(prompt.ask()).map(|delta| delta.unwrap()).collect().await;
+    let deltas: Vec<Delta> =
+        slow.speak(prompt.ask_whole()).map(|delta| delta.unwrap()).collect().await;
     let words = at_once.split(' ').count();
     assert_eq!(began.elapsed().as_millis(), 15 * words as u128);
     assert_eq!(deltas.len(), words + 3, "started, each word, usage, stop");

@@ -1,7 +1,10 @@
-//! Listening to one turn: deltas into the log in small batches, the end or the failure out.
+//! Listening to one turn: deltas into the log in small batches, the end, the cut or the failure out.
 
+use super::budget::Ceiling;
 use super::{Floor, Seat};
-use crate::event::{Note, Parts, Said, Turn, What};
+use crate::event::{CutOff, Note, Parts, Said, Turn, What};
+use crate::repetition::Repetition;
+use crate::tokens::weight;
 use althing_chat::{Answer, Ask, Delta, Stop};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::StreamExt;
@@ -11,10 +14,13 @@ use tokio::time::Instant;
 /// Deltas are written together: after this time or this much text, whichever comes first.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 const BATCH_BYTES: usize = 4096;
-/// A reply longer than this is cut here and counts as stopped for length.
+/// A reply longer than this is cut here, whatever its ceiling is.
 const REPLY_BYTES_MAX: usize = 256 * 1024;
-/// Thinking aloud beyond this is not kept.
-const REASONING_BYTES_MAX: usize = 1024 * 1024;
+/// The ceiling counts tokens and we guess them on the high side: text beyond so many percent of it
+/// is surely too long.
+const CEILING_PERCENT: f64 = 130.0;
+/// Characters from which on the part of an answer that came in time is worth keeping.
+const KEPT_CHARS_MIN: usize = 40;
 
 /// What came of a turn.
 pub(super) struct Heard {
@@ -22,25 +28,31 @@ pub(super) struct Heard {
     pub said: Result<Said>,
     /// Characters that came, thinking included, whatever became of them.
     pub chars: usize,
+    /// Whether it thought aloud.
+    pub thinks: bool,
+    /// Whether functions were called for it, so that it read more than its prompt.
+    pub has_called: bool,
 }
 
-/// What a seat says to `ask`, which has `chars` characters. An error is ours and ends the run. A
-/// model for which functions are called is asked again with each result: the money for that is
-/// added to `reserved`.
+/// What a seat says to `ask`, at most up to `ceiling`. An error is ours and ends the run. A model for
+/// which functions are called is asked again with each result: the money for that is added to
+/// `reserved`.
 pub(super) async fn listen(
     floor: &Floor,
     seat: &Seat,
     turn: &Turn,
     ask: Ask,
-    chars: usize,
+    ceiling: Ceiling,
     reserved: &mut f64,
 ) -> Result<Heard> {
     let began = Instant::now();
     let has_tools = !ask.tools.is_empty();
     let mut batch = Batch::new(turn.turn, began);
     let mut answer = Answer::default();
-    let mut purse = Purse { floor, seat, reserved, chars, is_calling: false };
-    let heard = hear(&mut purse, &mut batch, ask, &mut answer).await;
+    let chars = ask.chars();
+    let mut purse = Purse { floor, seat, reserved, chars, is_calling: false, has_called: false };
+    let mut limits = Limits::new(ceiling);
+    let heard = hear(&mut purse, &mut batch, ask, &mut answer, &mut limits).await;
     batch.flush(floor).await?;
     if !has_tools {
         // Calls of tools that nobody offered say nothing.
@@ -48,16 +60,19 @@ pub(super) async fn listen(
     }
     let chars = answer.text.chars().count() + answer.reasoning.chars().count();
     let took_ms = began.elapsed().as_millis() as u64;
-    Ok(Heard { said: heard?.and_then(|()| said(answer, took_ms)), chars })
+    let (thinks, has_called) = (!answer.reasoning.is_empty(), purse.has_called);
+    let said = heard?.and_then(|cut| said(answer, cut, took_ms));
+    Ok(Heard { said, chars, thinks, has_called })
 }
 
-/// Listens to the end. The outer error ends the run, the inner one loses the turn.
+/// Listens to the end or to a limit. The outer error ends the run, the inner one loses the turn.
 async fn hear(
     purse: &mut Purse<'_>,
     batch: &mut Batch,
     ask: Ask,
     answer: &mut Answer,
-) -> Result<Result<()>> {
+    limits: &mut Limits,
+) -> Result<Result<Option<CutOff>>> {
     let (floor, seat) = (purse.floor, purse.seat);
     let max = floor.rules.turn_max;
     let mut deadline = Some(Instant::now() + max);
@@ -66,19 +81,23 @@ async fn hear(
         let next = tokio::select! {
             biased;
             // First, so that a model which never stops to breathe cannot outrun it.
-            () = at(deadline) => return Ok(Err(too_late(max))),
+            () = at(deadline) => return Ok(late(answer, too_late(max))),
             next = speaking.next() => next,
             () = at(batch.due()) => { batch.flush(floor).await?; continue }
         };
         let delta = match next {
             Some(Ok(delta)) => delta,
+            Some(Err(fault)) if fault.kind == Kind::TimedOut => return Ok(late(answer, fault)),
             Some(Err(fault)) => return Ok(Err(fault)),
-            None if answer.stop.is_some() => return Ok(Ok(())),
+            None if answer.stop.is_some() => {
+                let cut = (answer.stop == Some(Stop::Length)).then_some(CutOff::Length);
+                return Ok(Ok(cut));
+            }
             None => return Ok(Err(Fault::new(Kind::Network, "the answer broke off"))),
         };
         purse.see(&delta)?;
+        let reached = limits.reached(&delta);
         match &delta {
-            Delta::Reasoning(_) if answer.reasoning.len() >= REASONING_BYTES_MAX => continue,
             Delta::Text(text) => batch.add(floor, text, false).await?,
             Delta::Reasoning(text) => batch.add(floor, text, true).await?,
             Delta::Queued => {
@@ -99,11 +118,93 @@ async fn hear(
             Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) => {}
         }
         answer.add(delta);
-        if answer.text.len() > REPLY_BYTES_MAX {
-            answer.text.truncate(answer.text.floor_char_boundary(REPLY_BYTES_MAX));
-            answer.stop = Some(Stop::Length);
-            return Ok(Ok(()));
+        match reached {
+            None => {}
+            Some(Reached::Thinking) => return Ok(Err(thought_too_long(limits.ceiling))),
+            Some(Reached::Text { cut, bytes }) => {
+                answer.text.truncate(answer.text.floor_char_boundary(bytes));
+                answer.stop = Some(Stop::Length);
+                return Ok(Ok(Some(cut)));
+            }
         }
+    }
+}
+
+/// A turn that is out of time keeps what it has said, where that is worth keeping.
+fn late(answer: &mut Answer, fault: Fault) -> Result<Option<CutOff>> {
+    if answer.text.trim().chars().count() < KEPT_CHARS_MIN {
+        return Err(fault);
+    }
+    answer.stop = Some(Stop::Length);
+    Ok(Some(CutOff::Time))
+}
+
+fn thought_too_long(ceiling: Ceiling) -> Fault {
+    let most = ceiling.reasoning;
+    Fault::new(Kind::Upstream, format!("it thought for more than {most} tokens or in circles"))
+}
+
+/// What ends a turn before the model does.
+enum Reached {
+    /// So many bytes of the text are kept.
+    Text {
+        cut: CutOff,
+        bytes: usize,
+    },
+    Thinking,
+}
+
+/// How much a turn has said, and whether it repeats itself.
+struct Limits {
+    ceiling: Ceiling,
+    bytes: usize,
+    text: f64,
+    thought: f64,
+    text_watch: Repetition,
+    thought_watch: Repetition,
+}
+
+impl Limits {
+    fn new(ceiling: Ceiling) -> Limits {
+        let (text_watch, thought_watch) = (Repetition::default(), Repetition::default());
+        Limits { ceiling, bytes: 0, text: 0.0, thought: 0.0, text_watch, thought_watch }
+    }
+
+    fn reached(&mut self, delta: &Delta) -> Option<Reached> {
+        match delta {
+            Delta::Text(text) => self.reached_by_text(text),
+            Delta::Reasoning(text) => {
+                self.thought += weight(text);
+                // A model of which nothing is known yet may think as long as any other.
+                let most = self.ceiling.reasoning.max(self.ceiling.visible) as f64;
+                let is_over = self.thought * 100.0 > most * CEILING_PERCENT;
+                (self.thought_watch.push(text).is_some() || is_over).then_some(Reached::Thinking)
+            }
+            _ => None,
+        }
+    }
+
+    fn reached_by_text(&mut self, text: &str) -> Option<Reached> {
+        let before = self.bytes;
+        self.bytes += text.len();
+        if let Some(bytes) = self.text_watch.push(text) {
+            return Some(Reached::Text { cut: CutOff::Looping, bytes });
+        }
+        let most = self.ceiling.visible as f64 * CEILING_PERCENT / 100.0;
+        let room = most - self.text;
+        self.text += weight(text);
+        if self.text <= most && self.bytes <= REPLY_BYTES_MAX {
+            return None;
+        }
+        // Of the piece that goes over, as much as there is room for.
+        let mut used = 0.0;
+        let fits = |c: &char| {
+            used += weight(c.encode_utf8(&mut [0; 4]));
+            used <= room
+        };
+        let kept: usize = text.chars().take_while(fits).map(char::len_utf8).sum();
+        let bytes = (before + kept).min(REPLY_BYTES_MAX);
+        Some(Reached::Text { cut: CutOff::Length, bytes })
     }
 }
 
@@ -116,12 +217,14 @@ struct Purse<'a> {
     chars: usize,
     /// Within a row of calls that the model made at once.
     is_calling: bool,
+    has_called: bool,
 }
 
 impl Purse<'_> {
     fn see(&mut self, delta: &Delta) -> Result<()> {
         let was_calling = self.is_calling;
         self.is_calling = matches!(delta, Delta::Calling(_) | Delta::Called(_));
+        self.has_called |= self.is_calling;
         match delta {
             Delta::Text(text) => self.chars += text.chars().count(),
             Delta::Called(called) => self.chars += called.result.chars().count(),
@@ -134,7 +237,7 @@ impl Purse<'_> {
     }
 }
 
-fn said(answer: Answer, took_ms: u64) -> Result<Said> {
+fn said(answer: Answer, cut: Option<CutOff>, took_ms: u64) -> Result<Said> {
     let text = answer.text.trim();
     let stop = answer.stop.unwrap_or(Stop::End);
     if stop == Stop::Refused {
@@ -147,6 +250,8 @@ fn said(answer: Answer, took_ms: u64) -> Result<Said> {
         text: text.to_string(),
         parts: Parts::Plain,
         stop,
+        cut,
+        mark: String::new(),
         tool_calls: answer.tool_calls,
         usage: answer.usage,
         cost_usd: None,

@@ -1,5 +1,6 @@
 //! The numbers of a run: turns, standing of each seat, tokens and money.
 
+use super::budget::Budgets;
 use crate::event::{Failure, Outcome, Totals};
 use crate::past::Place;
 use althing_stdx::{Fault, text};
@@ -24,6 +25,9 @@ pub(super) struct State {
     pub totals: Totals,
     /// Dollars set aside for calls in flight.
     pub reserved: f64,
+    /// Marks of all fences so far.
+    pub marks: Vec<String>,
+    pub budgets: Budgets,
     turn_next: u32,
     /// Turns that ended in this sitting.
     ended: u64,
@@ -38,6 +42,8 @@ impl State {
             messages: 0,
             totals: Totals::default(),
             reserved: 0.0,
+            marks: vec![],
+            budgets: Budgets::default(),
             turn_next,
             ended: 0,
             nth: HashMap::new(),

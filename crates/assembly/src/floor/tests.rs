@@ -1,5 +1,7 @@
 //! Time, money and mishaps on the floor itself.
 
+mod budget;
+
 use super::*;
 use crate::event::{Ending, Event};
 use crate::methods::ALL;
@@ -241,46 +243,6 @@ async fn each_round_of_calls_sets_money_aside() {
     let events = rounds(3).hold().await;
     let Ending::Failed(failure) = ending(&events) else { panic!("it ends at the limit") };
     assert_eq!(failure.kind, Kind::CostLimit);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_endless_answer_is_cut() {
-    let much = Step::SayText("é".repeat(50_000));
-    check_turn(
-        vec![much; 4],
-        expect![[r#"
-            0 ms: "100000 bytes"
-            0 ms: "100000 bytes"
-            0 ms: "100000 bytes"
-            0 ms: Length with 262144 bytes in 0 ms
-        "#]],
-    )
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn thinking_without_end_is_not_kept_and_ends_at_the_deadline() {
-    let think = Step::Think("0123456789012345678901234567890123456789012345678901234567890123");
-    let steps = (0..40_000).flat_map(|at| match at % 1000 {
-        0 => vec![Step::WaitMs(300), think.clone()],
-        _ => vec![think.clone()],
-    });
-    let steps: Vec<Step> = steps.collect();
-    let table = Table { rules: Rules { turn_max: Duration::from_secs(10) }, ..table() };
-    let table = table.script(move |call| match (call.seat, call.nth) {
-        (0, 0) => steps.clone(),
-        _ => vec![Step::SayText(voice(call))],
-    });
-    let events = table.hold().await;
-    let kept: usize = events
-        .iter()
-        .map(|event| match &event.what {
-            What::TurnDelta { text, reasoning: true, .. } => text.len(),
-            _ => 0,
-        })
-        .sum();
-    assert_eq!(kept, 1024 * 1024);
-    assert!(render(&events).contains("FAILED timed_out: no answer within 10 s"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Advocate: everyone but one takes a position; the devil's advocate examines each of them until it
 //! has no question left.
 
-use super::brief::{self, brief};
+use super::brief;
 use super::form;
 use super::masks::Masks;
 use super::order::successor;
@@ -10,6 +10,7 @@ use crate::event::Synthesis;
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::parse;
 use crate::prompt::Prompt;
+use crate::transcript::Transcript;
 use althing_stdx::Result;
 use std::collections::HashSet;
 
@@ -46,32 +47,59 @@ fn slots(defenders: usize, turns: usize) -> usize {
     turns.max(2 * defenders)
 }
 
+/// Words of each kind of turn.
+const POSITION_WORDS: u64 = 250;
+const QUESTION_WORDS: u64 = 100;
+const REPLY_WORDS: u64 = 150;
+
+/// The examination so far, under masks.
+struct Hearing<'a> {
+    floor: &'a Floor,
+    masks: Masks,
+    said: Transcript,
+}
+
+impl Hearing<'_> {
+    fn hear<'s>(&mut self, spoken: impl IntoIterator<Item = &'s Spoken>) {
+        let quotes = spoken.into_iter().map(|spoken| self.masks.quote(self.floor, spoken));
+        quotes.for_each(|quote| self.said.add(quote));
+    }
+
+    /// A prompt for `seat`.
+    fn task(&self, seat: &Seat, task: impl std::fmt::Display) -> Prompt {
+        brief::task(self.floor, seat, self.masks.of(seat.index), &self.said, task)
+    }
+}
+
 async fn run(floor: &Floor) -> Result<()> {
+    let masks = Masks::of_roles(floor, &[("Defenders", "DEFENDER"), ("Advocate", "ADVOCATE")]);
+    let mut hearing = Hearing { floor, masks, said: Transcript::new("examination") };
     floor.phase(1).await?;
     let mut positions = Vec::new();
     for seat in floor.role("Defenders") {
-        positions.extend(floor.say(seat, position(floor, seat, &positions)).await?);
+        positions.extend(floor.say(seat, position(&hearing, seat)).await?);
     }
     if positions.is_empty() {
         return Err(floor.too_few("advocate needs a position to examine and no defender gave one"));
     }
+    hearing.said.open_round("The positions:");
+    hearing.hear(&positions);
 
     floor.phase(2).await?;
-    let examination = examine(floor, &positions).await?;
+    examine(&mut hearing).await?;
 
     floor.phase(3).await?;
-    let masks = Masks::of_roles(floor, positions.iter().chain(&examination));
-    let shown = masks.clone();
+    let shown = hearing.masks.clone();
     let read = move |text: &str| shown.reveal(read(text));
-    floor.synthesise(|_| verdict(floor, &masks, &positions, &examination), read, |_| true).await
+    floor.synthesise(|_| verdict(&hearing), read, |_| true).await
 }
 
 /// Question and answer, defender after defender, until the slots are used up or all are let go.
-async fn examine(floor: &Floor, positions: &[Spoken]) -> Result<Vec<Spoken>> {
+async fn examine(hearing: &mut Hearing<'_>) -> Result<()> {
+    let floor = hearing.floor;
     let defenders = floor.role("Defenders");
-    let Some(mut advocate) = floor.role("Advocate").first().copied() else { return Ok(vec![]) };
+    let Some(mut advocate) = floor.role("Advocate").first().copied() else { return Ok(()) };
     let count = slots(defenders.len(), floor.opening.turns as usize);
-    let mut talk: Vec<Spoken> = Vec::new();
     let mut done: HashSet<usize> = HashSet::new();
     for (slot, target) in defenders.iter().cycle().take(count).enumerate() {
         if !floor.is_in(advocate) {
@@ -81,19 +109,19 @@ async fn examine(floor: &Floor, positions: &[Spoken]) -> Result<Vec<Spoken>> {
         if !is_free || !floor.is_in(target) {
             continue;
         }
+        hearing.said.open_round(if slot == 0 { "The examination:" } else { "" });
         let round = format!("Question {} of at most {count}.", slot + 1);
-        let cue = question(floor, advocate, target, &round, positions, &talk);
+        let cue = question(hearing, advocate, target, &round);
         let Some(asked) = floor.say(advocate, cue).await? else { continue };
+        hearing.hear([&asked]);
         if is_complete(&asked.text) {
             done.insert(target.index);
-            talk.push(asked);
             continue;
         }
-        let answer = floor.say(target, answer(floor, target, positions, &talk, &asked)).await?;
-        talk.push(asked);
-        talk.extend(answer);
+        let answered = floor.say(target, answer(hearing, target)).await?;
+        hearing.hear(&answered);
     }
-    Ok(talk)
+    Ok(())
 }
 
 /// Whether a line of a reply ends the examination. Words about ending it do not.
@@ -107,98 +135,56 @@ fn is_complete(reply: &str) -> bool {
     })
 }
 
-fn position(floor: &Floor, seat: &Seat, positions: &[Spoken]) -> Cue {
-    let prompt =
-        brief(floor, seat).quotes("Positions taken before you:", brief::quoted(positions)).text(
-            "Take a position on the question in at most 250 words and defend it: the claim in one \
-             sentence, then what it rests on, most important first. A devil's advocate will \
-             examine you on it, so claim no more than you can hold. Where you agree with a \
-             position above, say so in a line and add what it lacks.",
-        );
-    Cue::message(DEFENDER, prompt)
+fn position(hearing: &Hearing, seat: &Seat) -> Cue {
+    let task = format!(
+        "Take a position on the question and defend it in at most {POSITION_WORDS} words: the claim in \
+         one sentence, then what it rests on, most important first. A devil's advocate will examine \
+         you on it, so claim no more than you can hold."
+    );
+    Cue::message(DEFENDER, POSITION_WORDS, hearing.task(seat, task))
 }
 
-fn question(
-    floor: &Floor,
-    seat: &Seat,
-    target: &Seat,
-    round: &str,
-    positions: &[Spoken],
-    talk: &[Spoken],
-) -> Cue {
-    let is_target = |spoken: &&Spoken| spoken.seat == target.index;
-    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) = positions.iter().partition(is_target);
-    let name = &target.name;
-    let prompt = brief(floor, seat)
-        .rule(
-            "You are the devil's advocate: your task is to find out what does not hold. You win \
-             nothing by being clever and nothing by agreeing.",
-        )
-        .quotes("The other positions:", brief::quoted(others))
-        .quotes(&format!("The position of {name}:"), brief::quoted(own))
-        .quotes("The examination so far:", brief::quoted(talk))
-        .text(format!(
-            "{round} You examine {name} now. Put the one question that would do most damage if it \
-             went unanswered, in at most 100 words: an unproven premise, a counter-example, a \
-             consequence they would not accept, a contradiction with an earlier answer. If {name} \
-             has answered everything that matters, write only the line {COMPLETE}"
-        ));
-    Cue::message(ADVOCATE, prompt)
+fn question(hearing: &Hearing, seat: &Seat, target: &Seat, round: &str) -> Cue {
+    let name = hearing.masks.of(target.index);
+    let task = format!(
+        "You are the devil's advocate: find out what does not hold. {round} You examine {name} now. \
+         Put the one question that would do most damage if it went unanswered, in at most \
+         {QUESTION_WORDS} words: an unproven premise, a counter-example, a consequence they would \
+         not accept, a contradiction. If {name} has answered everything that matters, write only \
+         the line {COMPLETE}"
+    );
+    Cue::message(ADVOCATE, QUESTION_WORDS, hearing.task(seat, task))
 }
 
-fn answer(
-    floor: &Floor,
-    seat: &Seat,
-    positions: &[Spoken],
-    talk: &[Spoken],
-    asked: &Spoken,
-) -> Cue {
-    let headings = ["Your own position:", "The other positions:"];
-    let prompt = brief::own_and_others(brief(floor, seat), seat, headings, positions)
-        .quotes("The examination so far:", brief::quoted(talk))
-        .quotes("You are asked:", brief::quoted([asked]))
-        .text(
-            "Answer the question that was put to you in at most 150 words, and nothing else. If \
-             it hits, concede exactly what it hits and say what remains of your position; if it \
-             misses, show why.",
-        );
-    Cue::message(DEFENDER, prompt)
+fn answer(hearing: &Hearing, seat: &Seat) -> Cue {
+    let task = format!(
+        "Answer the last question, which is put to you, in at most {REPLY_WORDS} words and nothing \
+         else. If it hits, concede exactly what it hits and say what remains of your position; if it \
+         misses, show why."
+    );
+    Cue::message(DEFENDER, REPLY_WORDS, hearing.task(seat, task))
 }
 
-fn verdict(floor: &Floor, masks: &Masks, positions: &[Spoken], talk: &[Spoken]) -> Prompt {
-    brief::chair(floor)
-        .quotes("The positions:", masks.quoted(positions))
-        .quotes("The examination:", masks.quoted(talk))
-        .text(
-            "Give the verdict on this examination. A claim survives if it was attacked and \
-             answered, fails if it was conceded or the answer did not meet the question, and is \
-             unresolved otherwise.",
-        )
-        .label(
-            "SURVIVED",
-            "the claims that survived and what answered the attack, as short bullets; None if \
-             none",
-        )
-        .label(
-            "FAILED",
-            "the claims that failed and what broke them, as short bullets; None if none",
-        )
+fn verdict(hearing: &Hearing) -> Prompt {
+    let task = "Give the verdict on this examination. A claim survives if it was attacked and \
+                answered, fails if it was conceded or not met, and is unresolved otherwise.";
+    brief::conclude(hearing.floor, &hearing.said, task)
+        .label("SURVIVED", "the claims that survived and why, as short bullets; None if none")
+        .label("FAILED", "the claims that failed and what broke them; None if none")
         .label("UNRESOLVED", "what stays open and what would settle it; None if nothing")
-        .label(
-            "VERDICT",
-            "the answer to the question that is left after the examination, the bottom line \
-             first, and its limits",
-        )
+        .label("VERDICT", "the answer that is left, the bottom line first, and its limits")
 }
 
 pub(super) fn read(text: &str) -> Synthesis {
     let [survived, failed, unresolved, verdict] = parse::sections(text, LABELS);
     let open = unresolved.filter(|text| !brief::is_none(text));
+    // The protocol has one word for every examination that came to a verdict.
+    let consensus = verdict.as_ref().map(|_| "PARTIAL");
     let verdict = verdict.unwrap_or_else(|| form::rest(text, &LABELS));
     Synthesis {
         agreed: survived.filter(|text| !brief::is_none(text)).unwrap_or_default(),
         more: brief::heading("Failed", failed).into_iter().collect(),
-        ..form::concluded("PARTIAL", verdict, open.as_deref().unwrap_or(NOTHING_OPEN))
+        ..form::concluded(consensus, verdict, open.as_deref().unwrap_or(NOTHING_OPEN))
     }
 }
 

@@ -22,7 +22,8 @@ pub(super) const METHOD: Method = Method {
 async fn run(floor: &Floor) -> Result<()> {
     floor.phase(1).await?;
     let Some(seat) = floor.seats().first() else { return floor.quorum(1) };
-    let cue = Cue { speech: Speech::Synthesis, ..Cue::message(None, prompt(floor, seat)) };
+    let cue = Cue::message(None, 0, prompt(floor, seat));
+    let cue = Cue { speech: Speech::Synthesis, words: None, ..cue };
     if floor.say(seat, cue).await?.is_some() {
         return Ok(());
     }
@@ -52,5 +53,5 @@ fn prompt(floor: &Floor, seat: &Seat) -> Prompt {
             .quote("the earlier answer", &before.synthesis);
     }
     // Without anything quoted the model gets the question as it was typed, and nothing else.
-    prompt.text(floor.question())
+    prompt.with_mark(&opening.mark).text(floor.question())
 }

@@ -1,7 +1,7 @@
 //! Brainstorm: ideas without judging, then building on everyone's, then votes; the best are written
 //! out. We number the ideas and count the votes ourselves.
 
-use super::brief::{self, brief};
+use super::brief;
 use super::{Method, Shown};
 use super::{form, list};
 use crate::event::{Quoted, Synthesis};
@@ -9,6 +9,7 @@ use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Vote};
 use crate::parse;
 use crate::prompt::Prompt;
+use crate::transcript::{Quote, Transcript};
 use althing_stdx::{Result, text};
 
 const IDEATOR: Option<&str> = Some("IDEATOR");
@@ -29,6 +30,12 @@ const PARTS: &[(&str, &str)] = &[
 ];
 /// Ideas shown in the count.
 const COUNTED_MAX: usize = 8;
+/// Ideas that whoever concludes reads in full.
+const SHORTLIST_MAX: usize = 6;
+/// Words of each kind of turn.
+const IDEAS_WORDS: u64 = 350;
+const BUILD_WORDS: u64 = 200;
+const PICKS_WORDS: u64 = 200;
 /// Characters of an idea in the count.
 const SHOWN_CHARS_MAX: usize = 160;
 
@@ -46,23 +53,25 @@ pub(super) const METHOD: Method = Method {
 
 /// The ideas of one seat, under their numbers in the whole pool.
 struct Sheet {
-    seat: usize,
-    name: String,
+    spoken: Spoken,
     ideas: Vec<(usize, String)>,
 }
 
 async fn run(floor: &Floor) -> Result<()> {
+    let mut pooled = Transcript::new("ideas");
     floor.phase(1).await?;
-    let said = floor.everyone(|seat| diverge(floor, seat)).await?;
+    let said = floor.everyone(|seat| diverge(floor, seat, &pooled)).await?;
     let ideas = number(&said, 1);
+    pooled.add_round("Ideas:", quotes(floor, &ideas));
 
     floor.phase(2).await?;
-    let said = floor.everyone(|seat| build(floor, seat, &ideas)).await?;
+    let said = floor.everyone(|seat| build(floor, seat, &pooled)).await?;
     let built = number(&said, 1 + count(&ideas));
+    pooled.add_round("Ideas built on them:", quotes(floor, &built));
     let pool: Vec<Sheet> = ideas.into_iter().chain(built).collect();
 
     floor.phase(3).await?;
-    let picks = floor.everyone(|seat| converge(floor, seat, &pool)).await?;
+    let picks = floor.everyone(|seat| converge(floor, seat, &pooled)).await?;
     let ballots: Vec<Vec<usize>> =
         picks.iter().map(|said| ballot(&said.text, count(&pool))).collect();
     let votes = measure::tally(&ballots);
@@ -84,7 +93,7 @@ fn number(said: &[Spoken], first: usize) -> Vec<Sheet> {
         let ideas = list::items(&spoken.text, IDEAS_MAX).into_iter().enumerate();
         let ideas: Vec<_> = ideas.map(|(at, idea)| (next + at, idea)).collect();
         next += ideas.len();
-        Sheet { seat: spoken.seat, name: spoken.name.clone(), ideas }
+        Sheet { spoken: spoken.clone(), ideas }
     };
     said.iter().map(sheet).collect()
 }
@@ -94,12 +103,13 @@ fn count(sheets: &[Sheet]) -> usize {
 }
 
 /// Every seat's ideas as one quotation, one idea a line.
-fn quoted<'a>(sheets: impl IntoIterator<Item = &'a Sheet>) -> Vec<(String, String)> {
+fn quotes(floor: &Floor, sheets: &[Sheet]) -> Vec<Quote> {
     let quote = |sheet: &Sheet| {
         let lines = sheet.ideas.iter().map(|(number, idea)| format!("{number}. {idea}"));
-        (sheet.name.clone(), lines.collect::<Vec<_>>().join("\n"))
+        let text = lines.collect::<Vec<_>>().join("\n");
+        floor.quote(&sheet.spoken, &sheet.spoken.name, &text)
     };
-    sheets.into_iter().map(quote).collect()
+    sheets.iter().map(quote).collect()
 }
 
 /// The ideas that a seat picked, best first.
@@ -123,72 +133,70 @@ fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
     let line = |vote: &Vote| {
         let (sheet, (_, idea)) = ideas(vote.item)?;
         let (Vote { item, picks, points }, idea) = (vote, text::clip(idea, SHOWN_CHARS_MAX));
-        Some(format!("{item}. {idea} ({}): {picks} picks, {points} points", sheet.name))
+        let name = &sheet.spoken.name;
+        Some(format!("{item}. {idea} ({name}): {picks} picks, {points} points"))
     };
     votes.iter().take(COUNTED_MAX).filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn diverge(floor: &Floor, seat: &Seat) -> Cue {
-    let prompt = brief(floor, seat).text(format!(
-        "Find ideas; nobody has spoken yet and nobody judges now. Write a numbered list of five \
-         to {IDEAS_MAX} ideas, each a title and one or two sentences on how it would work. Make \
-         them differ in kind, not in wording: at least one cheap and dull, one that turns the \
-         question around and one that sounds wrong at first."
-    ));
-    Cue::message(IDEATOR, prompt)
-}
-
-fn build(floor: &Floor, seat: &Seat, ideas: &[Sheet]) -> Cue {
-    let (own, others): (Vec<&Sheet>, Vec<&Sheet>) =
-        ideas.iter().partition(|sheet| sheet.seat == seat.index);
-    let prompt = brief(floor, seat)
-        .quotes("Your own ideas:", quoted(own))
-        .quotes("The ideas of the others:", quoted(others))
-        .text(
-            "Build on these ideas. Write a numbered list of three new ones: join two that nobody \
-             joined, take one further than its author did, or carry its mechanism over to another \
-             place. Begin each with the numbers it builds on. Prefer the others' ideas to your \
-             own.",
-        );
-    Cue::message(IDEATOR, prompt)
-}
-
-fn converge(floor: &Floor, seat: &Seat, pool: &[Sheet]) -> Cue {
-    let mut prompt = brief(floor, seat).quotes("All ideas:", quoted(pool)).text(
-        "Pick the three ideas that would do most for the question if somebody began tomorrow, \
-         best first, at most one of your own. Judge effect against effort and say what could sink \
-         each.",
+fn diverge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
+    let task = format!(
+        "Nobody judges now. Write a numbered list of five to {IDEAS_MAX} ideas, each a title and one \
+         or two sentences on how it would work. Make them differ in kind: at least one cheap and \
+         dull, one that turns the question around and one that sounds wrong at first."
     );
-    for label in PICKS {
-        prompt = prompt.label(label, "the idea's number, then why it and what to change about it");
-    }
-    Cue::message(IDEATOR, prompt)
+    let prompt = brief::task(floor, seat, &seat.name, pooled, task);
+    Cue::message(IDEATOR, IDEAS_WORDS, prompt)
+}
+
+fn build(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
+    let task = "Build on these ideas. Write a numbered list of three new ones: join two that nobody \
+                joined, take one further, or carry its mechanism over to another place. Begin each \
+                with the numbers it builds on. Prefer the others' ideas to your own.";
+    let prompt = brief::task(floor, seat, &seat.name, pooled, task);
+    Cue::message(IDEATOR, BUILD_WORDS, prompt)
+}
+
+fn converge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
+    let task = "Pick the three ideas that would do most for the question if somebody began tomorrow, \
+                best first, at most one of your own. Judge effect against effort.";
+    let prompt = brief::task(floor, seat, &seat.name, pooled, task)
+        .labels(&PICKS, "the idea's number, then why it, what could sink it and what to change");
+    Cue::message(IDEATOR, PICKS_WORDS, prompt)
 }
 
 fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) -> Prompt {
     let counted = votes.iter().take(COUNTED_MAX).map(|vote| {
         format!("idea {} with {} picks and {} points", vote.item, vote.picks, vote.points)
     });
-    let counted = counted.collect::<Vec<_>>().join(", ");
-    let counted =
-        if counted.is_empty() { "nobody's votes could be counted".into() } else { counted };
-    let mut prompt = brief::chair(floor)
-        .quotes("All ideas:", quoted(pool))
-        .quotes("What each picked and why:", brief::quoted(picks))
-        .text(format!("The votes as counted: {counted}."))
-        .text(
-            "Write out the ideas that this table selects, three to five. Follow the votes; merge \
-             picks that are one idea, and leave out what the objections sank. Write no more IDEA \
-             lines than you select.",
-        );
-    for label in SELECTED {
-        prompt = prompt
-            .label(label, "title, how it works with the refinements, why it, and the first step");
-    }
-    prompt.label(
-        "ALTERNATIVES",
-        "directions worth keeping that were not selected; None if there are none",
-    )
+    let counted = match counted.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "nobody's votes could be counted".into(),
+        counted => counted,
+    };
+    let mut said = Transcript::new("picks");
+    said.add_round("The ideas with most votes:", shortlist(floor, pool, votes));
+    said.add_round("What each picked and why:", brief::quotes(floor, picks));
+    let task = format!(
+        "The votes as counted: {counted}. Write out the ideas that this table selects, three to five. \
+         Follow the votes; merge picks that are one idea, and leave out what the objections sank. \
+         Write no more IDEA lines than you select."
+    );
+    brief::conclude(floor, &said, task)
+        .labels(&SELECTED, "title, how it works, why it, and the first step")
+        .label("ALTERNATIVES", "what is worth keeping beside them; None if nothing")
+}
+
+/// The ideas that got most votes under the names of their authors; all of them where none got any.
+fn shortlist(floor: &Floor, pool: &[Sheet], votes: &[Vote]) -> Vec<Quote> {
+    let chosen: Vec<usize> = votes.iter().take(SHORTLIST_MAX).map(|vote| vote.item).collect();
+    let is_chosen = |(number, _): &&(usize, String)| chosen.is_empty() || chosen.contains(number);
+    let quote = |sheet: &Sheet| {
+        let lines = sheet.ideas.iter().filter(is_chosen);
+        let lines: Vec<String> = lines.map(|(number, idea)| format!("{number}. {idea}")).collect();
+        let quote = floor.quote(&sheet.spoken, &sheet.spoken.name, &lines.join("\n"));
+        (!lines.is_empty()).then_some(quote)
+    };
+    pool.iter().filter_map(quote).collect()
 }
 
 /// Reads the selection. Ideas count up from 1 without a gap: a number in passing selects nothing.
@@ -201,9 +209,9 @@ pub(super) fn read(text: &str) -> Synthesis {
     let other = alternatives.filter(|text| !brief::is_none(text));
     let other = other.as_deref().unwrap_or("None");
     if ideas.is_empty() {
-        return form::concluded("PARTIAL", form::rest(text, &["ALTERNATIVES"]), other);
+        return form::concluded(None, form::rest(text, &["ALTERNATIVES"]), other);
     }
-    form::concluded(&format!("{} SELECTED", ideas.len()), ideas.join("\n\n"), other)
+    form::concluded(Some(&format!("{} SELECTED", ideas.len())), ideas.join("\n\n"), other)
 }
 
 #[cfg(test)]

@@ -1,80 +1,72 @@
-//! What every prompt of every method has in common.
+//! What every prompt of every method has in common: rules, question, what was said, and then who is
+//! asked to do what.
 
-use crate::event::{Confidence, Quoted};
+use crate::event::{Confidence, Opening, Quoted};
 use crate::floor::{Floor, Seat, Spoken};
 use crate::prompt::Prompt;
+use crate::transcript::{Quote, Transcript};
 
 /// How a confidence is asked for.
-pub(super) const CONFIDENCE: &str = "HIGH, MEDIUM or LOW, then a number from 0 to 100: how likely \
-                                     it is that this would survive a careful check. HIGH means \
-                                     you would act on it today, LOW that you are guessing";
+pub(super) const CONFIDENCE: &str = "HIGH, MEDIUM or LOW, then 0 to 100: how likely this survives a \
+                                     careful check";
 
-/// The start of a prompt for `seat`: who it is, how to speak, the question and what came with it.
-pub(super) fn brief(floor: &Floor, seat: &Seat) -> Prompt {
-    let mut prompt = Prompt::new().rule(format!(
-        "You are {}, one of {} participants in a discussion. Judge by substance. Say plainly what \
-         you think and why, and give the fact or the reason that carries it. Agree only where you \
-         are convinced; change your mind only for a reason that was given, and say which. Do not \
-         flatter, thank, apologise, restate the question or announce what you are about to do. \
-         Say what you do not know. Speak for yourself alone, to the other participants and not to \
-         the person who asked. Plain Markdown; Unicode signs rather than LaTeX.",
-        seat.name,
-        floor.seats().len()
-    ));
-    if let Some(stance) = &seat.stance {
-        prompt = prompt.rule(format!("Your stance in this discussion: {stance}"));
-    }
-    matter(prompt, floor)
-}
+/// What stands where a speaker was asked for a position and stated none.
+pub(super) const NOT_STATED: &str = "(not stated)";
 
-/// The start of a prompt for whoever concludes. It is told neither its name nor its stance: what it
-/// argued before must not weigh more than what the others did.
-pub(super) fn chair(floor: &Floor) -> Prompt {
-    let prompt = Prompt::new().rule(format!(
-        "You conclude a discussion of {} participants, for the person who asked. Weigh what was \
-         said by its reasons, not by who said it, how often or how well. Use only what was said: \
-         bring no argument of your own, and leave out what nobody supported. Do not smooth over a \
-         real disagreement and do not invent one. No flattery, no thanks, no restating of the \
-         question. Plain Markdown; Unicode signs rather than LaTeX.",
-        floor.seats().len()
-    ));
-    matter(prompt, floor)
-}
-
-/// The language, the question and what came with it.
-fn matter(prompt: Prompt, floor: &Floor) -> Prompt {
-    let opening = &floor.opening;
+/// The beginning of every prompt of a run: the same for all seats, from the first call to the last.
+pub(crate) fn opening_prompt(opening: &Opening) -> Prompt {
     let language = opening.language.as_deref().unwrap_or("the language of the question");
     let files =
         opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
-    let prompt = prompt
-        .rule(format!("Write in {language}; labels stay in English capitals."))
-        .question(floor.question())
+    let mut prompt = Prompt::new()
+        .rule(format!(
+            "A discussion of {} participants. Judge by substance: give the fact or the reason that \
+             carries a claim, change your mind only for a reason that was given, say what you do \
+             not know. No flattery, preamble or repetition. Plain Markdown, no LaTeX. Write in \
+             {language}; labels stay in English.",
+            opening.seats.len()
+        ))
+        .question(&opening.question)
         .quotes("Files the person gave along:", files);
-    let Some(before) = &opening.continues else { return prompt };
-    let positions = before.positions.iter().map(|p| (p.name.clone(), p.text.clone()));
-    prompt
-        .text("The question goes on from an earlier discussion.")
-        .quote("the earlier question", &before.question)
-        .quotes("Where the participants stood then:", positions)
-        .quote("the earlier synthesis", &before.synthesis)
+    if let Some(before) = &opening.continues {
+        let positions = before.positions.iter().map(|p| (p.name.clone(), p.text.clone()));
+        prompt = prompt
+            .text("The question goes on from an earlier discussion.")
+            .quote("the earlier question", &before.question)
+            .quotes("Where the participants stood then:", positions)
+            .quote("the earlier synthesis", &before.synthesis);
+    }
+    prompt.with_mark(&opening.mark)
 }
 
-/// Speeches as quotations.
-pub(super) fn quoted<'a>(speeches: impl IntoIterator<Item = &'a Spoken>) -> Vec<(String, String)> {
-    speeches.into_iter().map(Spoken::quoted).collect()
-}
-
-/// What `seat` said itself, then what the others said.
-pub(super) fn own_and_others(
-    prompt: Prompt,
+/// A prompt for `seat`, which the table knows as `name`: what was said, and its task.
+pub(super) fn task(
+    floor: &Floor,
     seat: &Seat,
-    headings: [&str; 2],
-    speeches: &[Spoken],
+    name: &str,
+    said: &Transcript,
+    task: impl std::fmt::Display,
 ) -> Prompt {
-    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) =
-        speeches.iter().partition(|spoken| spoken.seat == seat.index);
-    prompt.quotes(headings[0], quoted(own)).quotes(headings[1], quoted(others))
+    let stance = match &seat.stance {
+        Some(stance) => format!(" Your stance: {stance}"),
+        None => String::new(),
+    };
+    opening_prompt(&floor.opening).transcript(said).text(format!("You are {name}.{stance} {task}"))
+}
+
+/// A prompt for whoever concludes. It is told neither its name nor its stance: what it argued before
+/// must not weigh more than what the others did.
+pub(super) fn conclude(floor: &Floor, said: &Transcript, task: impl std::fmt::Display) -> Prompt {
+    opening_prompt(&floor.opening).transcript(said).text(format!(
+        "You conclude, for the person who asked. Weigh what was said by its reasons, not by who said \
+         it or how often. Bring no argument of your own; neither smooth over a disagreement nor \
+         invent one. {task}"
+    ))
+}
+
+/// Speeches under the names of their speakers.
+pub(super) fn quotes(floor: &Floor, speeches: &[Spoken]) -> Vec<Quote> {
+    speeches.iter().map(|spoken| floor.quote(spoken, &spoken.name, &spoken.text)).collect()
 }
 
 /// A confidence in words.

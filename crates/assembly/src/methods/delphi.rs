@@ -1,7 +1,7 @@
 //! Delphi: everyone estimates alone, sees all estimates without names, and revises; the panel stops
 //! when most have nothing to change.
 
-use super::brief::{self, brief};
+use super::brief;
 use super::form::{self, Form};
 use super::masks::Masks;
 use super::{Method, Shown};
@@ -10,6 +10,7 @@ use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
 use crate::parse;
 use crate::prompt::Prompt;
+use crate::transcript::{Quote, Transcript};
 use althing_stdx::Result;
 
 const PANELIST: Option<&str> = Some("PANELIST");
@@ -31,30 +32,30 @@ pub(super) const METHOD: Method = Method {
 pub(super) const FORM: Form = Form {
     verdict: (
         "CONVERGENCE",
-        "YES if the last estimates amount to the same, PARTIAL if most of them do, NO if not",
+        "YES if the last estimates amount to the same, PARTIAL if most do, else NO",
     ),
-    synthesis: "the panel's estimate with its range in the first line, then the factors that \
-                drive it, then the assumption it is most sensitive to",
-    open: (
-        "DIFFERENCES",
-        "the estimates that stand apart and the reasoning behind each; None if there are none",
-    ),
+    synthesis: "the panel's estimate with its range in the first line, then what drives it, then \
+                the assumption it hangs on most",
+    open: ("DIFFERENCES", "the estimates that stand apart and why; None if there are none"),
     nothing_open: "None - strong convergence",
-    evolution: "how the estimates moved from round to round and what moved them; None if nothing \
-                did",
+    evolution: "how the estimates moved and what moved them; None if nothing did",
     ..Form::COMMON
 };
 
 async fn run(floor: &Floor) -> Result<()> {
     let masks = Masks::lettered(floor, "Panelist");
+    let mut said = Transcript::new("panel");
     floor.phase(1).await?;
-    let mut rounds = vec![floor.everyone(|seat| estimate(floor, seat)).await?];
+    let mut rounds = vec![floor.everyone(|seat| estimate(floor, &masks, seat, &said)).await?];
+    said.add_round("Round 1:", masked(floor, &masks, &rounds[0]));
 
     for (phase, name) in [(2, "second"), (3, "third and last")] {
         floor.phase(phase).await?;
         let panel = latest(&rounds);
-        let revised = floor.everyone(|seat| revise(floor, &masks, seat, name, &panel)).await?;
+        let revised =
+            floor.everyone(|seat| revise(floor, &masks, seat, &said, name, &panel)).await?;
         let is_over = is_settled(&revised);
+        said.add_round(format!("Round {phase}:"), masked(floor, &masks, &revised));
         rounds.push(revised);
         if is_over {
             break;
@@ -65,12 +66,14 @@ async fn run(floor: &Floor) -> Result<()> {
     let panel = latest(&rounds);
     let figures = Quoted { name: "Statistics".into(), text: statistics(floor, &panel) };
     let (confidences, shown) = (measure::confidences(&panel), masks.clone());
+    let unstated = measure::unstated(&panel);
     let read = move |text: &str| {
         let mut read = FORM.read(text, confidences.clone());
+        read.unstated.clone_from(&unstated);
         read.more.push(figures.clone());
         shown.reveal(read)
     };
-    floor.synthesise(|_| synthesis(floor, &masks, &rounds), read, |_| false).await
+    floor.synthesise(|_| synthesis(floor, &said, &panel), read, |_| false).await
 }
 
 /// The last estimate of each seat, in seat order: one who lost a turn still holds the one before.
@@ -122,7 +125,7 @@ fn stated(spoken: &Spoken) -> (&str, Option<Confidence>) {
 }
 
 /// Estimates without names.
-fn masked<'a>(masks: &Masks, panel: impl IntoIterator<Item = &'a Spoken>) -> Vec<(String, String)> {
+fn masked(floor: &Floor, masks: &Masks, panel: &[Spoken]) -> Vec<Quote> {
     let quote = |spoken: &Spoken| {
         let (estimate, confidence) = stated(spoken);
         let name = format!("{}, confidence {}", masks.of(spoken.seat), brief::in_words(confidence));
@@ -131,52 +134,51 @@ fn masked<'a>(masks: &Masks, panel: impl IntoIterator<Item = &'a Spoken>) -> Vec
             true => spoken.text.clone(),
             false => format!("{estimate}\n\n{}", spoken.text),
         };
-        (name, masks.text(&text))
+        floor.quote(spoken, name, &masks.text(&text))
     };
-    panel.into_iter().map(quote).collect()
+    panel.iter().map(quote).collect()
 }
 
-fn panelist(floor: &Floor, seat: &Seat) -> Prompt {
-    brief(floor, seat).rule(
-        "The panel is anonymous: nobody sees whose estimate is whose. Do not name yourself or \
-         guess at the others.",
-    )
-}
+/// Words of each kind of turn.
+const ESTIMATE_WORDS: u64 = 200;
+const REVISION_WORDS: u64 = 150;
 
-fn estimate(floor: &Floor, seat: &Seat) -> Cue {
-    let prompt = panelist(floor, seat)
-        .text(
-            "Estimate on your own; nobody has spoken yet. If the question asks for a figure, \
-             commit to one with its unit and say the range you would be surprised to leave.",
-        )
+fn estimate(floor: &Floor, masks: &Masks, seat: &Seat, said: &Transcript) -> Cue {
+    let task = format!(
+        "The panel is anonymous. Estimate on your own; nobody has spoken yet. If the question asks \
+         for a figure, commit to one with its unit and the range you would be surprised to leave. At \
+         most {ESTIMATE_WORDS} words."
+    );
+    let prompt = brief::task(floor, seat, masks.of(seat.index), said, task)
         .label("ESTIMATE", "your answer in one line, the figure first where there is one")
         .label("CONFIDENCE", brief::CONFIDENCE)
         .label("ASSUMPTIONS", "what must hold for it, as short bullets")
-        .label("REASONING", "how you got there, in at most 150 words");
-    Cue { parse: Box::new(|text| read(text, Round::First)), ..Cue::message(PANELIST, prompt) }
+        .label("REASONING", "how you got there");
+    let cue = Cue::message(PANELIST, ESTIMATE_WORDS, prompt);
+    Cue { parse: Box::new(|text| read(text, Round::First)), ..cue }
 }
 
-fn revise(floor: &Floor, masks: &Masks, seat: &Seat, round: &str, panel: &[Spoken]) -> Cue {
-    let (own, others): (Vec<&Spoken>, Vec<&Spoken>) =
-        panel.iter().partition(|spoken| spoken.seat == seat.index);
-    let before = own.first().map(|own| Before::of(own));
-    let prompt = panelist(floor, seat)
-        .quotes("Your own estimate so far:", masked(masks, own))
-        .quotes("The estimates of the others:", masked(masks, others))
-        .text(statistics(floor, panel))
-        .text(format!(
-            "This is the {round} round. Look for what the others know or assume that you did not. \
-             Move if a reason moves you, as far as it carries and no further; being in the \
-             minority is no reason, and neither is the average."
-        ))
-        .label(
-            "REVISED ESTIMATE",
-            "your estimate now in one line, the figure first; or the word UNCHANGED",
-        )
+fn revise(
+    floor: &Floor,
+    masks: &Masks,
+    seat: &Seat,
+    said: &Transcript,
+    round: &str,
+    panel: &[Spoken],
+) -> Cue {
+    let before = panel.iter().find(|spoken| spoken.seat == seat.index).map(Before::of);
+    let task = format!(
+        "{} This is the {round} round. Look for what the others know or assume that you did not. \
+         Move as far as a reason carries; being in the minority is no reason, and neither is the \
+         average. At most {REVISION_WORDS} words.",
+        statistics(floor, panel)
+    );
+    let prompt = brief::task(floor, seat, masks.of(seat.index), said, task)
+        .label("REVISED ESTIMATE", "in one line, the figure first; or the word UNCHANGED")
         .label("CONFIDENCE", brief::CONFIDENCE)
-        .label("REASONING", "what moved you, or why nothing did, in at most 120 words");
+        .label("REASONING", "what moved you, or why nothing did");
     let parse = Box::new(move |text: &str| read(text, Round::Later(before.as_ref())));
-    Cue { parse, ..Cue::message(PANELIST, prompt) }
+    Cue { parse, ..Cue::message(PANELIST, REVISION_WORDS, prompt) }
 }
 
 /// What a panelist held before a revision.
@@ -224,15 +226,13 @@ fn is_unchanged(said: &str) -> bool {
     first.is_some_and(|word| word.eq_ignore_ascii_case("unchanged"))
 }
 
-fn synthesis(floor: &Floor, masks: &Masks, rounds: &[Vec<Spoken>]) -> Prompt {
-    let mut prompt = brief::chair(floor);
-    for (at, round) in rounds.iter().enumerate() {
-        prompt = prompt.quotes(&format!("Round {}:", at + 1), masked(masks, round));
-    }
-    FORM.ask(prompt.text(statistics(floor, &latest(rounds))).text(
-        "Aggregate the panel's last estimates. Weigh them by their reasons and stated confidence, \
-         do not merely average, and keep the range honest.",
-    ))
+fn synthesis(floor: &Floor, said: &Transcript, panel: &[Spoken]) -> Prompt {
+    let task = format!(
+        "{} Aggregate the panel's last estimates: weigh them by their reasons, do not merely average, \
+         and keep the range honest.",
+        statistics(floor, panel)
+    );
+    FORM.ask(brief::conclude(floor, said, task))
 }
 
 #[cfg(test)]

@@ -13,9 +13,8 @@ pub(super) const PARTS: &[(&str, &str)] = &[("", "SYNTHESIS")];
 pub(super) struct Form {
     /// Label of the verdict and what it asks.
     pub verdict: (&'static str, &'static str),
-    /// Words the verdict may be; where it is none of them, `otherwise` stands.
+    /// Words the verdict may be; where it is none of them, it counts as not stated.
     pub words: &'static [&'static str],
-    pub otherwise: &'static str,
     pub synthesis: &'static str,
     /// Label of what stays open and what it asks.
     pub open: (&'static str, &'static str),
@@ -29,20 +28,17 @@ impl Form {
     pub const COMMON: Form = Form {
         verdict: (
             "CONSENSUS",
-            "YES if all positions amount to the same answer, PARTIAL if they share its core, NO \
-             if not",
+            "YES if all amount to the same answer, PARTIAL if they share its core, else NO",
         ),
         words: &["YES", "PARTIAL", "NO"],
-        otherwise: "PARTIAL",
-        synthesis: "the answer this discussion supports: the bottom line first, then the insight \
-                    that decides it, then what follows and its limits",
+        synthesis: "the answer this supports: the bottom line first, then what decides it, then its \
+                    limits",
         open: (
             "DIFFERENCES",
-            "what stays disputed, who holds which view and what would settle it; None if nothing",
+            "what stays disputed, who holds what, what would settle it; None if nothing",
         ),
         nothing_open: "None",
-        evolution: "whose view moved, from what to what, and which argument did it; None if \
-                    nobody's",
+        evolution: "whose view moved and which argument did it; None if nobody's",
     };
 
     /// All labels, in the order in which they are asked for.
@@ -54,10 +50,7 @@ impl Form {
     pub fn ask(&self, prompt: Prompt) -> Prompt {
         prompt
             .label(self.verdict.0, self.verdict.1)
-            .label(
-                "AGREED",
-                "the points everyone accepts, as short bullets; None if there are none",
-            )
+            .label("AGREED", "what everyone accepts, as short bullets; None if nothing")
             .label("SYNTHESIS", self.synthesis)
             .label(self.open.0, self.open.1)
             .label("EVOLUTION", self.evolution)
@@ -73,7 +66,7 @@ impl Form {
             more: brief::heading("Evolution", evolution).into_iter().collect(),
             confidences,
             ..concluded(
-                verdict.unwrap_or(self.otherwise),
+                verdict,
                 synthesis.unwrap_or_else(|| rest(text, &labels)),
                 open.filter(|text| !brief::is_none(text)).as_deref().unwrap_or(self.nothing_open),
             )
@@ -82,14 +75,19 @@ impl Form {
 }
 
 /// A synthesis with nothing but its three main fields.
-pub(super) fn concluded(consensus: &str, synthesis: String, differences: &str) -> Synthesis {
+pub(super) fn concluded(
+    consensus: Option<&str>,
+    synthesis: String,
+    differences: &str,
+) -> Synthesis {
     Synthesis {
-        consensus: consensus.to_string(),
+        consensus: consensus.map(str::to_string),
         agreed: String::new(),
         synthesis,
         differences: differences.to_string(),
         more: vec![],
         confidences: vec![],
+        unstated: vec![],
         messages: 0,
         debated: false,
     }

@@ -2,7 +2,7 @@
 
 use crate::event::{Quoted, Synthesis};
 use crate::floor::{Floor, Seat, Spoken};
-use std::collections::HashMap;
+use crate::transcript::Quote;
 
 /// Stands for a seat that said nothing, and for a model that sits on several seats: its id does not
 /// say which one is meant.
@@ -20,18 +20,13 @@ pub(super) struct Masks {
 }
 
 impl Masks {
-    /// Masks after the roles in which seats first spoke: `FOR 1`, `FOR 2`.
-    pub fn of_roles<'a>(floor: &Floor, speeches: impl IntoIterator<Item = &'a Spoken>) -> Masks {
+    /// Masks after the roles of the seats: `FOR 1`, `FOR 2`. Each row has a role of the method and
+    /// the word for who has it.
+    pub fn of_roles(floor: &Floor, roles: &[(&str, &str)]) -> Masks {
         let mut masks = vec![SOMEBODY.to_string(); floor.seats().len()];
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for spoken in speeches {
-            let (Some(role), Some(mask)) = (spoken.role, masks.get_mut(spoken.seat)) else {
-                continue;
-            };
-            if mask == SOMEBODY {
-                let count = counts.entry(role).or_default();
-                *count += 1;
-                *mask = format!("{role} {count}");
+        for (role, word) in roles {
+            for (at, seat) in floor.role(role).into_iter().enumerate() {
+                masks[seat.index] = format!("{word} {}", at + 1);
             }
         }
         Masks::new(floor, masks)
@@ -92,20 +87,14 @@ impl Masks {
         out
     }
 
-    /// Speeches under their masks. A speech in a role that fell to the seat later says so.
-    pub fn quoted<'a>(
-        &self,
-        speeches: impl IntoIterator<Item = &'a Spoken>,
-    ) -> Vec<(String, String)> {
-        let quote = |spoken: &Spoken| {
-            let mask = self.of(spoken.seat);
-            let name = match spoken.role.filter(|role| !is_under(mask, role)) {
-                Some(role) => format!("{mask} as {role}"),
-                None => mask.to_string(),
-            };
-            (name, self.text(&spoken.text))
+    /// A speech under its mask. One in a role that fell to the seat later says so.
+    pub fn quote(&self, floor: &Floor, spoken: &Spoken) -> Quote {
+        let mask = self.of(spoken.seat);
+        let name = match spoken.role.filter(|role| !is_under(mask, role)) {
+            Some(role) => format!("{mask} as {role}"),
+            None => mask.to_string(),
         };
-        speeches.into_iter().map(quote).collect()
+        floor.quote(spoken, name, &self.text(&spoken.text))
     }
 
     /// Adds who was who, for the person who reads the result.

@@ -1,12 +1,13 @@
 //! Oxford: two sides argue a motion in openings, rebuttals and closings; a judge who is not told
 //! who is who decides.
 
-use super::brief::{self, brief};
+use super::brief;
 use super::form::{self, Form};
 use super::masks::Masks;
 use super::{Method, Shown};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::prompt::Prompt;
+use crate::transcript::Transcript;
 use althing_stdx::Result;
 
 const FOR: &str = "FOR";
@@ -28,46 +29,68 @@ pub(super) const METHOD: Method = Method {
 };
 
 pub(super) const FORM: Form = Form {
-    verdict: (
-        "CONSENSUS",
-        "FOR if that side carried the motion, AGAINST if the other did, PARTIAL if neither did",
-    ),
+    verdict: ("CONSENSUS", "FOR or AGAINST, whichever side carried the motion; PARTIAL if neither"),
     words: &[FOR, AGAINST, "PARTIAL"],
-    synthesis: "the judgement: the decision first, then the clash that decided it and which \
-                argument won it, then what the motion's answer should be in practice",
-    open: (
-        "DIFFERENCES",
-        "what neither side settled and what evidence would settle it; None if nothing",
-    ),
-    evolution: "what a side conceded, dropped or changed on the way; None if nothing",
+    synthesis: "the decision first, then the clash and the argument that decided it, then what it \
+                means in practice",
+    open: ("DIFFERENCES", "what neither side settled, what evidence would; None if nothing"),
+    evolution: "what a side conceded or dropped; None if nothing",
     ..Form::COMMON
 };
 
+/// Words of each kind of turn.
+const OPENING_WORDS: u64 = 300;
+const REBUTTAL_WORDS: u64 = 250;
+const CLOSING_WORDS: u64 = 200;
+
+/// The debate so far, under masks: who judges it cannot tell which side was its own.
+struct Debate<'a> {
+    floor: &'a Floor,
+    masks: Masks,
+    said: Transcript,
+}
+
+impl Debate<'_> {
+    fn hear(&mut self, spoken: Option<Spoken>) {
+        let quotes = spoken.iter().map(|spoken| self.masks.quote(self.floor, spoken));
+        quotes.for_each(|quote| self.said.add(quote));
+    }
+}
+
 async fn run(floor: &Floor) -> Result<()> {
-    let mut debate: Vec<Spoken> = Vec::new();
+    let masks = Masks::of_roles(floor, &[(FOR, FOR), (AGAINST, AGAINST)]);
+    let mut debate = Debate { floor, masks, said: Transcript::new("debate") };
     for (phase, round) in [(1, "opening"), (2, "rebuttal")] {
         check_sides(floor)?;
         floor.phase(phase).await?;
+        debate.said.open_round(if phase == 1 { "Openings:" } else { "Rebuttals:" });
+        let mut openings = Vec::new();
         for (side, seat) in speakers(floor) {
             check_sides(floor)?;
             if floor.is_in(seat) {
-                let cue = speech(floor, seat, side, round, &debate);
-                debate.extend(floor.say(seat, cue).await?);
+                let spoken = floor.say(seat, speech(&debate, seat, side, round)).await?;
+                match phase {
+                    // Cases are opened without knowing the others'.
+                    1 => openings.push(spoken),
+                    _ => debate.hear(spoken),
+                }
             }
         }
+        openings.into_iter().for_each(|spoken| debate.hear(spoken));
     }
 
     check_sides(floor)?;
     floor.phase(3).await?;
+    debate.said.open_round("Closings:");
     for side in [FOR, AGAINST] {
-        debate.extend(close(floor, side, &debate).await?);
+        let spoken = close(&debate, side).await?;
+        debate.hear(spoken);
     }
 
     floor.phase(4).await?;
-    let masks = Masks::of_roles(floor, &debate);
-    let shown = masks.clone();
+    let shown = debate.masks.clone();
     let read = move |text: &str| shown.reveal(FORM.read(text, vec![]));
-    floor.synthesise(|_| judgement(floor, &masks, &debate), read, |_| true).await
+    floor.synthesise(|_| judgement(&debate), read, |_| true).await
 }
 
 /// Both sides in turn: the first for, the first against, the second for and so on.
@@ -89,66 +112,50 @@ fn check_sides(floor: &Floor) -> Result<()> {
 }
 
 /// The closing of a side: its first speaker's, or that of the first who can give one.
-async fn close(floor: &Floor, side: &'static str, debate: &[Spoken]) -> Result<Option<Spoken>> {
+async fn close(debate: &Debate<'_>, side: &'static str) -> Result<Option<Spoken>> {
+    let floor = debate.floor;
     for seat in floor.role(side) {
         check_sides(floor)?;
         if !floor.is_in(seat) {
             continue;
         }
-        let cue = speech(floor, seat, side, "closing", debate);
-        if let Some(spoken) = floor.say(seat, cue).await? {
+        if let Some(spoken) = floor.say(seat, speech(debate, seat, side, "closing")).await? {
             return Ok(Some(spoken));
         }
     }
     Ok(None)
 }
 
-fn speech(
-    floor: &Floor,
-    seat: &Seat,
-    side: &'static str,
-    round: &'static str,
-    debate: &[Spoken],
-) -> Cue {
+fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str) -> Cue {
     let stand = if side == FOR { "for" } else { "against" };
-    let prompt = brief(floor, seat).rule(format!(
-        "This is a debate. The question is the motion and you were given the side {side}: argue \
-         {stand} it whatever you think yourself, with true premises only. You may concede a \
-         point; you may not change sides."
-    ));
-    let said: Vec<&Spoken> = debate.iter().collect();
-    let (heading, heard, task) = match round {
+    let (words, task) = match round {
         "opening" => (
-            "Your own side so far:",
-            said.into_iter().filter(|spoken| spoken.role == Some(side)).collect(),
-            "Open your case in at most 300 words: the two or three arguments that must hold for \
-             your side to win, each with its evidence. Do not answer the other side yet, and do \
-             not repeat what your own side has said.",
+            OPENING_WORDS,
+            "Open your case: the two or three arguments that must hold for your side to win, each \
+             with its evidence. Do not answer the other side yet.",
         ),
         "rebuttal" => (
-            "The debate so far:",
-            said,
-            "Rebut in at most 250 words. Take the other side's strongest argument as its speaker \
-             would put it, show where it fails, then repair what they damaged of yours.",
+            REBUTTAL_WORDS,
+            "Rebut: take the other side's strongest argument as its speaker would put it, show where \
+             it fails, then repair what they damaged of yours.",
         ),
         _ => (
-            "The debate:",
-            said,
-            "Close for your side in at most 200 words: the clash on which the motion turns, why \
-             it falls to you, and the other side's best point that still stands. No new \
-             arguments.",
+            CLOSING_WORDS,
+            "Close for your side: the clash on which the motion turns, why it falls to you, and the \
+             other side's best point that still stands. No new arguments.",
         ),
     };
-    let prompt = prompt.quotes(heading, brief::quoted(heard)).text(task);
-    Cue { round: Some(round), ..Cue::message(Some(side), prompt) }
+    let task = format!(
+        "The question is a motion. You were given the side {side}: argue {stand} it whatever you \
+         think, with true premises only. {task} At most {words} words."
+    );
+    let name = debate.masks.of(seat.index);
+    let prompt = brief::task(debate.floor, seat, name, &debate.said, task);
+    Cue { round: Some(round), ..Cue::message(Some(side), words, prompt) }
 }
 
-fn judgement(floor: &Floor, masks: &Masks, debate: &[Spoken]) -> Prompt {
-    let prompt = brief::chair(floor)
-        .quotes("The debate, the question being its motion:", masks.quoted(debate))
-        .text(
-            "Judge the debate. What decides is which arguments were left standing after they were \
-             attacked, not which side you would have taken, nor how many spoke for it.",
-        );
-    FORM.ask(prompt)
+fn judgement(debate: &Debate) -> Prompt {
+    let task = "Judge the debate: what decides is which arguments were left standing after they were \
+                attacked, not which side you would have taken.";
+    FORM.ask(brief::conclude(debate.floor, &debate.said, task))
 }

@@ -1,14 +1,16 @@
 //! Socratic: one states a thesis, the others question it in turn; at the end all look at what is
 //! left of it.
 
-use super::brief::{self, brief};
+use super::brief;
 use super::form::{self, Form};
 use super::masks::Masks;
 use super::order::{Rotation, successor};
 use super::{Method, Shown};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::prompt::Prompt;
+use crate::transcript::Transcript;
 use althing_stdx::Result;
+use std::collections::HashSet;
 
 const RESPONDENT: Option<&str> = Some("RESPONDENT");
 const QUESTIONER: Option<&str> = Some("QUESTIONER");
@@ -32,16 +34,13 @@ pub(super) const METHOD: Method = Method {
 pub(super) const FORM: Form = Form {
     verdict: (
         "APORIA",
-        "YES if the thesis fell and nothing took its place, PARTIAL if it stands only in changed \
-         form, NO if it stands",
+        "YES if the thesis fell and nothing took its place, PARTIAL if it stands in changed form, \
+         NO if it stands",
     ),
-    synthesis: "what the inquiry leaves standing as an answer to the question: the bottom line \
-                first, then the assumption that turned out to carry it, then its limits",
-    open: (
-        "OPEN QUESTIONS",
-        "the questions nobody could answer, and why each matters; None if none",
-    ),
-    evolution: "how the thesis changed and which question changed it; None if it did not",
+    synthesis: "what is left standing as an answer: the bottom line first, then the assumption that \
+                carries it, then its limits",
+    open: ("OPEN QUESTIONS", "what nobody could answer and why it matters; None if nothing"),
+    evolution: "how the thesis changed and which question did it; None if it did not",
     ..Form::COMMON
 };
 
@@ -49,25 +48,60 @@ fn rounds(turns: usize) -> usize {
     ROUNDS_MIN.max(turns / 2)
 }
 
+/// Words of each kind of turn.
+const THESIS_WORDS: u64 = 200;
+const QUESTION_WORDS: u64 = 60;
+const ANSWER_WORDS: u64 = 120;
+const VIEW_WORDS: u64 = 150;
+
+/// The inquiry so far, under masks.
+struct Inquiry<'a> {
+    floor: &'a Floor,
+    masks: Masks,
+    said: Transcript,
+    /// Seats that answered for the thesis.
+    answered: HashSet<usize>,
+}
+
+impl Inquiry<'_> {
+    fn hear(&mut self, spoken: &Spoken) {
+        if spoken.role == RESPONDENT {
+            self.answered.insert(spoken.seat);
+        }
+        self.said.add(self.masks.quote(self.floor, spoken));
+    }
+
+    /// A turn of `seat`.
+    fn cue(
+        &self,
+        seat: &Seat,
+        role: Option<&'static str>,
+        words: u64,
+        task: impl std::fmt::Display,
+    ) -> Cue {
+        let name = self.masks.of(seat.index);
+        let prompt = brief::task(self.floor, seat, name, &self.said, task);
+        Cue::message(role, words, prompt)
+    }
+}
+
 async fn run(floor: &Floor) -> Result<()> {
+    let roles = [("Respondent", "RESPONDENT"), ("Questioners", "QUESTIONER")];
+    let (masks, said) = (Masks::of_roles(floor, &roles), Transcript::new("inquiry"));
+    let mut inquiry = Inquiry { floor, masks, said, answered: HashSet::new() };
     floor.phase(1).await?;
-    let (respondent, thesis) = state_thesis(floor).await?;
+    let respondent = state_thesis(&mut inquiry).await?;
 
     floor.phase(2).await?;
-    let (respondent, dialogue) = inquire(floor, respondent, &thesis).await?;
+    let respondent = inquire(&mut inquiry, respondent).await?;
 
     floor.phase(3).await?;
-    let views = look_back(floor, respondent, &thesis, &dialogue).await?;
-    let masks = Masks::of_roles(floor, [&thesis].into_iter().chain(&dialogue).chain(&views));
-    let shown = masks.clone();
+    look_back(&mut inquiry, respondent).await?;
+    let shown = inquiry.masks.clone();
     let read = move |text: &str| shown.reveal(FORM.read(text, vec![]));
-    let prompt = |_: &Seat| synthesis(floor, &masks, &thesis, &dialogue, &views);
     // Those who ask take no side; those who answered for the thesis did.
-    let answered = |seat: &Seat| {
-        let answers = dialogue.iter().chain([&thesis]).filter(|spoken| spoken.role == RESPONDENT);
-        answers.into_iter().any(|spoken| spoken.seat == seat.index)
-    };
-    floor.synthesise(prompt, read, answered).await
+    let debated = |seat: &Seat| inquiry.answered.contains(&seat.index);
+    floor.synthesise(|_| synthesis(&inquiry), read, debated).await
 }
 
 /// Everyone, the respondent last: the order in which questions are asked.
@@ -76,60 +110,66 @@ fn table(floor: &Floor) -> Vec<&Seat> {
 }
 
 /// The thesis of the respondent; where it cannot give one, the next seat becomes the respondent.
-async fn state_thesis(floor: &Floor) -> Result<(&Seat, Spoken)> {
+async fn state_thesis<'a>(inquiry: &mut Inquiry<'a>) -> Result<&'a Seat> {
+    let floor = inquiry.floor;
+    let task = format!(
+        "State the thesis that the others will question: your answer to the question as one claim \
+         that could be false, then in at most {THESIS_WORDS} words what it rests on and what its \
+         words mean. Claim what you believe, not what is safe."
+    );
     for seat in floor.role("Respondent").into_iter().chain(floor.role("Questioners")) {
-        let prompt = brief(floor, seat).text(
-            "State the thesis that the others will question: your answer to the question as one \
-             claim that could be false, then in at most 200 words what it rests on and what its \
-             words mean. Claim what you believe, not what is safe.",
-        );
-        if let Some(thesis) = floor.say(seat, Cue::message(RESPONDENT, prompt)).await? {
-            return Ok((seat, thesis));
+        let cue = inquiry.cue(seat, RESPONDENT, THESIS_WORDS, &task);
+        if let Some(thesis) = floor.say(seat, cue).await? {
+            inquiry.said.open_round("The thesis:");
+            inquiry.hear(&thesis);
+            return Ok(seat);
         }
     }
     Err(floor.too_few("socratic needs a thesis and no model gave one"))
 }
 
 /// Question and answer; a respondent who is out hands the thesis to the next seat.
-async fn inquire<'a>(
-    floor: &'a Floor,
-    mut respondent: &'a Seat,
-    thesis: &Spoken,
-) -> Result<(&'a Seat, Vec<Spoken>)> {
-    let mut dialogue: Vec<Spoken> = Vec::new();
+async fn inquire<'a>(inquiry: &mut Inquiry<'a>, mut respondent: &'a Seat) -> Result<&'a Seat> {
+    let floor = inquiry.floor;
     let mut rotation = Rotation::default();
     let count = rounds(floor.opening.turns as usize);
     for round in 0..count {
         respondent = living(floor, respondent);
         let may = |seat: &Seat| seat.index != respondent.index;
         let Some(questioner) = rotation.next(floor, &table(floor), may) else { break };
-        let cue = question(floor, questioner, respondent, (round, count), thesis, &dialogue);
+        inquiry.said.open_round(if round == 0 { "The inquiry:" } else { "" });
+        let cue = question(inquiry, questioner, respondent, (round, count));
         let Some(asked) = floor.say(questioner, cue).await? else { continue };
-        let cue = answer(floor, respondent, thesis, &dialogue, &asked);
-        let answered = floor.say(respondent, cue).await?;
-        dialogue.push(asked);
-        dialogue.extend(answered);
+        inquiry.hear(&asked);
+        let task = format!(
+            "You answer for the thesis. Answer the last question in at most {ANSWER_WORDS} words, \
+             directly. If it shows that the thesis is wrong or too wide, say so and restate the \
+             thesis as you can still hold it."
+        );
+        let cue = inquiry.cue(respondent, RESPONDENT, ANSWER_WORDS, task);
+        if let Some(answered) = floor.say(respondent, cue).await? {
+            inquiry.hear(&answered);
+        }
     }
-    Ok((respondent, dialogue))
+    Ok(respondent)
 }
 
 /// The respondent's reflection, then each questioner's summary.
-async fn look_back(
-    floor: &Floor,
-    respondent: &Seat,
-    thesis: &Spoken,
-    dialogue: &[Spoken],
-) -> Result<Vec<Spoken>> {
+async fn look_back(inquiry: &mut Inquiry<'_>, respondent: &Seat) -> Result<()> {
+    let floor = inquiry.floor;
     let respondent = living(floor, respondent);
     let questioners = table(floor).into_iter().filter(|seat| seat.index != respondent.index);
+    inquiry.said.open_round("Looking back:");
     let mut views = Vec::new();
     for seat in [respondent].into_iter().chain(questioners) {
         if floor.is_in(seat) {
-            let cue = view(floor, seat, seat.index == respondent.index, thesis, dialogue);
+            let cue = view(inquiry, seat, seat.index == respondent.index);
             views.extend(floor.say(seat, cue).await?);
         }
     }
-    Ok(views)
+    // Nobody looks back through the eyes of another.
+    views.iter().for_each(|view| inquiry.hear(view));
+    Ok(())
 }
 
 /// `seat`, or who takes over from it.
@@ -137,19 +177,11 @@ fn living<'a>(floor: &'a Floor, seat: &'a Seat) -> &'a Seat {
     if floor.is_in(seat) { seat } else { successor(floor, seat).unwrap_or(seat) }
 }
 
-fn heard(prompt: Prompt, thesis: &Spoken, dialogue: &[Spoken]) -> Prompt {
-    prompt
-        .quotes("The thesis:", brief::quoted([thesis]))
-        .quotes("The inquiry so far:", brief::quoted(dialogue))
-}
-
 fn question(
-    floor: &Floor,
+    inquiry: &Inquiry,
     seat: &Seat,
     respondent: &Seat,
     (round, count): (usize, usize),
-    thesis: &Spoken,
-    dialogue: &[Spoken],
 ) -> Cue {
     let hint = match (round, count - round - 1) {
         (_, 0) => "This is the last question: ask what the thesis now comes to.",
@@ -157,59 +189,34 @@ fn question(
         (1, _) => "Follow the first answer to what it takes for granted.",
         _ => "Test what the answers commit to: a case, a consequence, a contradiction.",
     };
-    let prompt = heard(brief(floor, seat), thesis, dialogue).text(format!(
-        "Round {} of {count}. You question {}, who answers for the thesis. {hint} Ask one \
-         question in at most 60 words. Do not argue, answer it yourself or say what you think.",
+    let task = format!(
+        "Round {} of {count}. You question {}, who answers for the thesis. {hint} Ask one question \
+         in at most {QUESTION_WORDS} words. Do not argue, answer it yourself or say what you think.",
         round + 1,
-        respondent.name
-    ));
-    Cue::message(QUESTIONER, prompt)
+        inquiry.masks.of(respondent.index)
+    );
+    inquiry.cue(seat, QUESTIONER, QUESTION_WORDS, task)
 }
 
-fn answer(floor: &Floor, seat: &Seat, thesis: &Spoken, dialogue: &[Spoken], asked: &Spoken) -> Cue {
-    let prompt = heard(brief(floor, seat), thesis, dialogue)
-        .quotes("You are asked:", brief::quoted([asked]))
-        .text(
-            "You answer for the thesis. Answer this question in at most 120 words, directly. If \
-             it shows that the thesis is wrong or too wide, say so and restate the thesis as you \
-             can still hold it.",
-        );
-    Cue::message(RESPONDENT, prompt)
+fn view(inquiry: &Inquiry, seat: &Seat, is_respondent: bool) -> Cue {
+    let (role, task) = match is_respondent {
+        true => (
+            RESPONDENT,
+            "what is left of the thesis, which question changed it, and what you now know that you \
+             do not know",
+        ),
+        false => (
+            QUESTIONER,
+            "without a view of your own: which assumptions came to light, which answers held, and \
+             which question was not answered",
+        ),
+    };
+    let task = format!("The inquiry is over. In at most {VIEW_WORDS} words, {task}.");
+    inquiry.cue(seat, role, VIEW_WORDS, task)
 }
 
-fn view(
-    floor: &Floor,
-    seat: &Seat,
-    is_respondent: bool,
-    thesis: &Spoken,
-    dialogue: &[Spoken],
-) -> Cue {
-    let prompt = heard(brief(floor, seat), thesis, dialogue);
-    if is_respondent {
-        let task = "The inquiry is over. In at most 150 words: what is left of the thesis, which \
-                    question changed it, and what you now know that you do not know.";
-        return Cue::message(RESPONDENT, prompt.text(task));
-    }
-    let task = "The inquiry is over. In at most 120 words, without a view of your own: which \
-                assumptions came to light, which answers held, and which question was not \
-                answered.";
-    Cue::message(QUESTIONER, prompt.text(task))
-}
-
-fn synthesis(
-    floor: &Floor,
-    masks: &Masks,
-    thesis: &Spoken,
-    dialogue: &[Spoken],
-    views: &[Spoken],
-) -> Prompt {
-    let prompt = brief::chair(floor)
-        .quotes("The thesis:", masks.quoted([thesis]))
-        .quotes("The inquiry:", masks.quoted(dialogue))
-        .quotes("Looking back:", masks.quoted(views))
-        .text(
-            "Write down where the inquiry ended. An honest open question is a result; a thesis is \
-             not refuted because it was questioned, nor proved because it was repeated.",
-        );
-    FORM.ask(prompt)
+fn synthesis(inquiry: &Inquiry) -> Prompt {
+    let task = "Write down where the inquiry ended. An honest open question is a result; a thesis is \
+                not refuted because it was questioned, nor proved because it was repeated.";
+    FORM.ask(brief::conclude(inquiry.floor, &inquiry.said, task))
 }

@@ -1,16 +1,18 @@
 //! Standard: everyone answers alone, criticises all answers, discusses, takes a final position; one
 //! of them writes down what they came to.
 
-use super::brief::{self, brief, own_and_others};
+use super::brief;
 use super::form::{self, Form};
 use super::order::Rotation;
 use super::{Method, Shown};
-use crate::event::{Parts, Speech};
+use crate::event::{Parts, Speech, Synthesis};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
 use crate::parse;
 use crate::prompt::Prompt;
+use crate::transcript::Transcript;
 use althing_stdx::Result;
+use std::collections::HashSet;
 
 pub(super) const METHOD: Method = Method {
     name: "standard",
@@ -30,83 +32,130 @@ pub(super) const METHOD: Method = Method {
     run: |floor| Box::pin(run(floor)),
 };
 
-/// Headings of one's own answer and of the others'.
-const ANSWERS: [&str; 2] = ["Your own answer:", "The other answers:"];
+/// Words of each kind of turn.
+const ANSWER_WORDS: u64 = 300;
+const CRITIQUE_WORDS: u64 = 250;
+const MESSAGE_WORDS: u64 = 120;
+const POSITION_WORDS: u64 = 150;
 
 async fn run(floor: &Floor) -> Result<()> {
+    let mut said = Transcript::new("discussion");
     floor.phase(1).await?;
-    let answers = floor.everyone(|seat| answer(floor, seat)).await?;
+    let answers = floor.everyone(|seat| answer(floor, seat, &said)).await?;
+    said.add_round("Answers given alone:", brief::quotes(floor, &answers));
 
     floor.phase(2).await?;
-    let critiques = floor.everyone(|seat| critique(floor, seat, &answers)).await?;
+    let critiques = floor.everyone(|seat| critique(floor, seat, &said)).await?;
 
     floor.phase(3).await?;
-    let talk = discuss(floor, &answers, &critiques).await?;
+    let mut readers = HashSet::new();
+    discuss(floor, &mut said, &critiques, &mut readers).await?;
 
     floor.phase(4).await?;
-    let positions =
-        floor.everyone(|seat| position(floor, seat, &answers, &critiques, &talk)).await?;
+    let positions = floor
+        .everyone(|seat| {
+            let said = with_critiques(floor, seat, &said, &critiques, &mut readers.clone());
+            position(floor, seat, &said)
+        })
+        .await?;
 
     floor.phase(5).await?;
-    let confidences = measure::confidences(&positions);
-    let read = move |text: &str| Form::COMMON.read(text, confidences.clone());
-    floor.synthesise(|_| synthesis(floor, &answers, &talk, &positions), read, |_| false).await
+    let (confidences, unstated) = (measure::confidences(&positions), measure::unstated(&positions));
+    let read = move |text: &str| Synthesis {
+        unstated: unstated.clone(),
+        ..Form::COMMON.read(text, confidences.clone())
+    };
+    floor.synthesise(|_| synthesis(floor, &positions), read, |_| false).await
 }
 
-async fn discuss(floor: &Floor, answers: &[Spoken], critiques: &[Spoken]) -> Result<Vec<Spoken>> {
-    let mut talk = Vec::new();
+async fn discuss(
+    floor: &Floor,
+    said: &mut Transcript,
+    critiques: &[Spoken],
+    readers: &mut HashSet<usize>,
+) -> Result<()> {
     let mut rotation = Rotation::default();
     let seats: Vec<&Seat> = floor.seats().iter().collect();
     let turns = floor.opening.turns;
     for turn in 0..turns {
         let Some(seat) = rotation.next(floor, &seats, |_| true) else { break };
-        let prompt = brief(floor, seat)
-            .quotes("The answers everyone gave alone:", brief::quoted(answers))
-            .quotes("What each criticised:", brief::quoted(critiques))
-            .quotes("The discussion so far:", brief::quoted(&talk))
-            .text(format!(
-                "Turn {} of {turns}. {} Make one point in at most 120 words: the one that matters \
-                 most now. Address whoever it concerns by name.",
-                turn + 1,
-                hint(turn, turns)
-            ));
-        talk.extend(floor.say(seat, Cue::message(None, prompt)).await?);
+        if turn as usize % seats.len() == 0 {
+            said.open_round(if turn == 0 { "The discussion:" } else { "" });
+        }
+        let heard = with_critiques(floor, seat, said, critiques, readers);
+        let task = format!(
+            "Turn {} of {turns}. {} Make one point, the one that matters most now, in at most \
+             {MESSAGE_WORDS} words. Address whoever it concerns by name.",
+            turn + 1,
+            hint(turn, turns)
+        );
+        let prompt = brief::task(floor, seat, &seat.name, &heard, task);
+        if let Some(spoken) = floor.say(seat, Cue::message(None, MESSAGE_WORDS, prompt)).await? {
+            said.add(floor.quote(&spoken, &spoken.name, &spoken.text));
+        }
     }
-    Ok(talk)
+    Ok(())
+}
+
+/// What was said, with the critiques of the others for a seat that has not read them yet. They open
+/// the discussion for it; later they stand in what was made of them.
+fn with_critiques(
+    floor: &Floor,
+    seat: &Seat,
+    said: &Transcript,
+    critiques: &[Spoken],
+    readers: &mut HashSet<usize>,
+) -> Transcript {
+    if !readers.insert(seat.index) {
+        return said.clone();
+    }
+    let others = critiques.iter().filter(|spoken| spoken.seat != seat.index);
+    let quotes = others.map(|spoken| floor.quote(spoken, &spoken.name, &objections(spoken)));
+    said.with_aside("What the others criticise in the answers:", quotes.collect())
+}
+
+/// What a critique finds wrong and missing: what it agrees with stands in the answers.
+fn objections(critique: &Spoken) -> String {
+    match &critique.parts {
+        Parts::Critique { disagreements, missing, .. }
+            if !(disagreements.is_empty() && missing.is_empty()) =>
+        {
+            [disagreements.as_str(), missing].join("\n").trim().to_string()
+        }
+        _ => critique.text.clone(),
+    }
 }
 
 /// What a turn is for, by how much of the discussion is left.
 fn hint(turn: u32, turns: u32) -> &'static str {
     match (turn, turns - turn - 1) {
-        (_, 0) => "This is the last word of the discussion: settle something that can be settled.",
-        (_, 1) => "The discussion is nearly over: say what still stands between you.",
+        (_, 0) => "The last word: settle something that can be settled.",
+        (_, 1) => "Nearly over: say what still stands between you.",
         (0, _) => "Open with the disagreement on which the answer depends.",
         (turn, _) if turn * 3 < turns => "Test the strongest claim made so far.",
-        (turn, _) if turn * 3 < turns * 2 => {
-            "Answer what was put to you, or bring the evidence that is missing."
-        }
+        (turn, _) if turn * 3 < turns * 2 => "Answer what was put to you, or bring evidence.",
         _ => "Narrow it down: what can be dropped, what would change your mind?",
     }
 }
 
-fn answer(floor: &Floor, seat: &Seat) -> Cue {
-    let prompt = brief(floor, seat).text(
-        "Answer the question on your own; nobody has spoken yet and the others will read this. \
-         Give your answer first, then the reasons that carry it, then where it could be wrong.",
+fn answer(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
+    let task = format!(
+        "Answer alone; the others will read it. Your answer first, then the reasons that carry it, \
+         then where it could be wrong. At most {ANSWER_WORDS} words."
     );
-    Cue { speech: Speech::Answer, ..Cue::message(None, prompt) }
+    let prompt = brief::task(floor, seat, &seat.name, said, task);
+    Cue { speech: Speech::Answer, ..Cue::message(None, ANSWER_WORDS, prompt) }
 }
 
-fn critique(floor: &Floor, seat: &Seat, answers: &[Spoken]) -> Cue {
-    let prompt = own_and_others(brief(floor, seat), seat, ANSWERS, answers)
-        .text(
-            "Criticise the answers, your own included. Look for the claim that is wrong, the \
-             assumption nobody stated and the case nobody thought of; name whose it is. Where \
-             they are right, say so in a line.",
-        )
-        .label("AGREEMENTS", "what holds up, and why")
-        .label("DISAGREEMENTS", "what is wrong or weak, whose it is, and why")
-        .label("MISSING", "what nobody has considered yet");
+fn critique(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
+    let task = format!(
+        "Criticise the answers, your own too: the claim that is wrong, the assumption nobody \
+         stated, the case nobody thought of. Name whose it is. At most {CRITIQUE_WORDS} words."
+    );
+    let prompt = brief::task(floor, seat, &seat.name, said, task)
+        .label("AGREEMENTS", "what holds up")
+        .label("DISAGREEMENTS", "what is wrong or weak, whose it is, why")
+        .label("MISSING", "what nobody has considered");
     let parse = |text: &str| {
         let [agreements, disagreements, missing] =
             parse::sections(text, ["AGREEMENTS", "DISAGREEMENTS", "MISSING"]);
@@ -118,63 +167,44 @@ fn critique(floor: &Floor, seat: &Seat, answers: &[Spoken]) -> Cue {
             missing: missing.unwrap_or_default(),
         }
     };
-    Cue { speech: Speech::Critique, parse: Box::new(parse), ..Cue::message(None, prompt) }
+    let cue = Cue::message(None, CRITIQUE_WORDS, prompt);
+    Cue { speech: Speech::Critique, parse: Box::new(parse), ..cue }
 }
 
-fn position(
-    floor: &Floor,
-    seat: &Seat,
-    answers: &[Spoken],
-    critiques: &[Spoken],
-    talk: &[Spoken],
-) -> Cue {
-    let prompt = own_and_others(brief(floor, seat), seat, ANSWERS, answers)
-        .quotes("What each criticised:", brief::quoted(critiques))
-        .quotes("The discussion:", brief::quoted(talk))
-        .text(
-            "State where you stand now. It may be where you began or somewhere else; what counts \
-             is what the arguments support, not what most people said.",
-        )
+fn position(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
+    let task = "State where you stand now: what the arguments support, not what most people said.";
+    let prompt = brief::task(floor, seat, &seat.name, said, task)
         .label(
             "POSITION",
-            "your answer to the question in two to five sentences, with the reason that decides \
-             it",
+            "your answer in two to five sentences, with the reason that decides it; if you moved, \
+             from what and which argument did it",
         )
         .label("CONFIDENCE", brief::CONFIDENCE);
-    Cue { speech: Speech::Position, parse: Box::new(read_position), ..Cue::message(None, prompt) }
+    let cue = Cue::message(None, POSITION_WORDS, prompt);
+    Cue { speech: Speech::Position, parse: Box::new(read_position), ..cue }
 }
 
 fn read_position(text: &str) -> Parts {
     let [position, confidence] = parse::sections(text, ["POSITION", "CONFIDENCE"]);
-    Parts::Position {
-        position: position.unwrap_or_else(|| unlabelled(text)),
-        confidence: confidence.and_then(|text| parse::confidence(&text)),
-    }
+    // Without its label a position is what stands before the confidence.
+    let position = position.unwrap_or_else(|| parse::before(text, &["CONFIDENCE"]).to_string());
+    Parts::Position { position, confidence: confidence.and_then(|it| parse::confidence(&it)) }
 }
 
-/// A position without its label: what stands before the confidence, or all there is.
-fn unlabelled(text: &str) -> String {
-    let before = parse::before(text, &["CONFIDENCE"]);
-    if before.is_empty() { text.to_string() } else { before.to_string() }
-}
-
-fn synthesis(floor: &Floor, answers: &[Spoken], talk: &[Spoken], positions: &[Spoken]) -> Prompt {
-    let stated = positions.iter().map(|spoken| match &spoken.parts {
-        Parts::Position { position, confidence } => (
-            format!("{}, confidence {}", spoken.name, brief::in_words(*confidence)),
-            position.clone(),
-        ),
-        _ => spoken.quoted(),
+fn synthesis(floor: &Floor, positions: &[Spoken]) -> Prompt {
+    let mut said = Transcript::new("positions");
+    let stated = positions.iter().map(|spoken| {
+        let (position, confidence) = match &spoken.parts {
+            Parts::Position { position, confidence } => (position.as_str(), *confidence),
+            _ => (spoken.text.as_str(), None),
+        };
+        let name = format!("{}, confidence {}", spoken.name, brief::in_words(confidence));
+        let position = if position.is_empty() { brief::NOT_STATED } else { position };
+        floor.quote(spoken, name, position)
     });
-    let prompt = brief::chair(floor)
-        .quotes("What each answered at first:", brief::quoted(answers))
-        .quotes("The discussion:", brief::quoted(talk))
-        .quotes("Where each stands at the end:", stated)
-        .text(
-            "Write down what this table came to: what all of them can stand behind, and where \
-             they part.",
-        );
-    Form::COMMON.ask(prompt)
+    said.add_round("Where each stands after the discussion:", stated);
+    let task = "Write down what all of them can stand behind, and where they part.";
+    Form::COMMON.ask(brief::conclude(floor, &said, task))
 }
 
 #[cfg(test)]
@@ -194,6 +224,6 @@ mod tests {
         check("**Confidence:** low\n**Position:** Stay.", "Stay.", Some(30));
         check("Just go.\n\nCONFIDENCE: MEDIUM", "Just go.", Some(60));
         check("Just go.", "Just go.", None);
-        check("CONFIDENCE: 40", "CONFIDENCE: 40", Some(40));
+        check("CONFIDENCE: 40", "", Some(40));
     }
 }

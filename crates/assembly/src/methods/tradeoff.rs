@@ -3,7 +3,7 @@
 
 mod table;
 
-use super::brief::{self, brief};
+use super::brief;
 use super::form::{self, choose};
 use super::list::{self, Item};
 use super::{Method, Shown};
@@ -12,6 +12,7 @@ use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Rank};
 use crate::parse;
 use crate::prompt::Prompt;
+use crate::transcript::{Quote, Transcript};
 use althing_stdx::Result;
 
 const EVALUATOR: Option<&str> = Some("EVALUATOR");
@@ -42,21 +43,26 @@ struct Board {
     criteria: Vec<Item>,
 }
 
+/// Words of each kind of turn.
+const FRAME_WORDS: u64 = 120;
+const CRITERIA_WORDS: u64 = 150;
+const SCORES_WORDS: u64 = 250;
+
 async fn run(floor: &Floor) -> Result<()> {
+    let mut said = Transcript::new("comparison");
     floor.phase(1).await?;
-    let frames = floor.everyone(|seat| frame(floor, seat)).await?;
+    let frames = floor.everyone(|seat| frame(floor, seat, &said)).await?;
     let alternatives = pooled(&frames, ALTERNATIVES);
+    said.add_round("", listed(floor, "the alternatives", &alternatives, letters, &frames));
 
     floor.phase(2).await?;
-    let said = floor.everyone(|seat| criteria(floor, seat, &frames, &alternatives)).await?;
-    let board = Board { alternatives, criteria: pooled(&said, CRITERIA) };
+    let named = floor.everyone(|seat| criteria(floor, seat, &said)).await?;
+    let board = Board { alternatives, criteria: pooled(&named, CRITERIA) };
+    said.add_round("", listed(floor, "the criteria", &board.criteria, numbers, &named));
 
     floor.phase(3).await?;
-    let material = |prompt: Prompt| {
-        let prompt = listed(prompt, "the alternatives", &board.alternatives, letters, &frames);
-        listed(prompt, "the criteria", &board.criteria, numbers, &said)
-    };
-    let scored = floor.everyone(|seat| evaluate(material(brief(floor, seat)), &board)).await?;
+    let scored = floor.everyone(|seat| evaluate(floor, seat, &said, &board)).await?;
+    said.add_round("How each participant scored:", brief::quotes(floor, &scored));
 
     floor.phase(4).await?;
     let sheets: Vec<measure::Scores> =
@@ -64,8 +70,7 @@ async fn run(floor: &Floor) -> Result<()> {
     let ranks = measure::ranks(&sheets);
     let scores = Quoted { name: "Scores".into(), text: in_words(&ranks, &board, sheets.len()) };
     let read = move |text: &str| read(text, &scores);
-    let prompt = |_: &Seat| decide(material(brief::chair(floor)), &scored, &ranks);
-    floor.synthesise(prompt, read, |_| false).await
+    floor.synthesise(|_| decide(floor, &said, &ranks), read, |_| false).await
 }
 
 /// What all of them listed under `labels`, as one list.
@@ -88,61 +93,51 @@ fn numbers(at: usize) -> String {
 
 /// The common list as one quotation; where nobody used the labels, what they said instead.
 fn listed(
-    prompt: Prompt,
+    floor: &Floor,
     name: &str,
     items: &[Item],
     key: fn(usize) -> String,
     said: &[Spoken],
-) -> Prompt {
-    if items.is_empty() {
-        return prompt.quotes(&format!("What was said about {name}:"), brief::quoted(said));
-    }
+) -> Vec<Quote> {
     let line = |(at, item): (usize, &Item)| match item.about.as_str() {
         "" => format!("{}. {}", key(at), item.name),
         about => format!("{}. {}: {about}", key(at), item.name),
     };
     let lines: Vec<String> = items.iter().enumerate().map(line).collect();
-    prompt.quote(format!("{name}, pooled from all participants"), lines.join("\n"))
-}
-
-fn frame(floor: &Floor, seat: &Seat) -> Cue {
-    let mut prompt = brief(floor, seat).text(
-        "Name the alternatives that a decision on this question has to choose between: two to \
-         four that exclude each other, the one people forget included. Do not judge them yet, and \
-         write no more lines than you have alternatives.",
-    );
-    for label in ALTERNATIVES {
-        prompt =
-            prompt.label(label, "a name of at most five words: then what it means in one sentence");
+    match said.first().filter(|_| !items.is_empty()) {
+        // Nobody who spoke at the same time knew the mark of the first.
+        Some(first) => {
+            let whole = Spoken { cut: None, ..first.clone() };
+            vec![floor.quote(&whole, format!("{name}, pooled from all"), &lines.join("\n"))]
+        }
+        None => brief::quotes(floor, said),
     }
-    Cue::message(EVALUATOR, prompt)
 }
 
-fn criteria(floor: &Floor, seat: &Seat, frames: &[Spoken], alternatives: &[Item]) -> Cue {
-    let prompt = brief(floor, seat);
-    let mut prompt = listed(prompt, "the alternatives", alternatives, letters, frames).text(
-        "Name the criteria by which to choose, three to six, the weightiest first. Each must tell \
-         the alternatives apart and measure something that no other one measures. Do not score \
-         yet.",
-    );
-    for label in CRITERIA {
-        prompt = prompt.label(
-            label,
-            "a name of at most four words: then what a high score means and why it matters",
-        );
-    }
-    Cue::message(EVALUATOR, prompt)
+fn frame(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
+    let task = "Name the alternatives that a decision on this question has to choose between: two to \
+                four that exclude each other, the one people forget included. Do not judge them, and \
+                write no more lines than you have alternatives.";
+    let prompt = brief::task(floor, seat, &seat.name, said, task)
+        .labels(&ALTERNATIVES, "a name of at most five words: then what it means in one sentence");
+    Cue::message(EVALUATOR, FRAME_WORDS, prompt)
 }
 
-fn evaluate(prompt: Prompt, board: &Board) -> Cue {
+fn criteria(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
+    let task = "Name the criteria by which to choose, three to six, the weightiest first. Each must \
+                tell the alternatives apart and measure something of its own. Do not score yet.";
+    let prompt = brief::task(floor, seat, &seat.name, said, task)
+        .labels(&CRITERIA, "a name of at most four words: then what a high score means and why");
+    Cue::message(EVALUATOR, CRITERIA_WORDS, prompt)
+}
+
+fn evaluate(floor: &Floor, seat: &Seat, said: &Transcript, board: &Board) -> Cue {
     let keys = |count: usize, key: fn(usize) -> String| (0..count).map(key).collect::<Vec<_>>();
     let columns = keys(board.alternatives.len(), letters).join(", ");
     let rows = keys(board.criteria.len(), numbers).join(", ");
-    let prompt = prompt
-        .text(
-            "Score every alternative on every criterion from 1 (bad) to 10 (good). Use the whole \
-             scale; two alternatives that differ must not get the same row of scores.",
-        )
+    let task = "Score every alternative on every criterion from 1 (bad) to 10 (good). Use the whole \
+                scale; alternatives that differ must not get the same scores.";
+    let prompt = brief::task(floor, seat, &seat.name, said, task)
         .label(
             "SCORES",
             format!(
@@ -151,10 +146,10 @@ fn evaluate(prompt: Prompt, board: &Board) -> Cue {
             ),
         )
         .label("REASONING", "what drove the scores that others may dispute, in at most 150 words");
-    Cue::message(EVALUATOR, prompt)
+    Cue::message(EVALUATOR, SCORES_WORDS, prompt)
 }
 
-fn decide(prompt: Prompt, scored: &[Spoken], ranks: &[Rank]) -> Prompt {
+fn decide(floor: &Floor, said: &Transcript, ranks: &[Rank]) -> Prompt {
     let line = |rank: &Rank| {
         format!("{} {:.1} (rank {})", letters(rank.alternative), rank.mean, rank.rank)
     };
@@ -162,31 +157,23 @@ fn decide(prompt: Prompt, scored: &[Spoken], ranks: &[Rank]) -> Prompt {
         none if none.is_empty() => "No table of scores could be read.".to_string(),
         line => format!("Mean scores over all tables and criteria, as computed: {line}."),
     };
-    prompt
-        .quotes("How each participant scored:", brief::quoted(scored))
-        .text(computed)
-        .text(
-            "Decide. The means are evidence, not the decision: look at where the tables disagree, \
-             at criteria that count for more in this case, and at what cannot be undone.",
-        )
-        .label(
-            "ALIGNMENT",
-            "YES if the participants' tables favour the same alternative, NO if not",
-        )
+    let task = format!(
+        "{computed} Decide. The means are evidence, not the decision: look at where the tables \
+         disagree, at criteria that count for more here, and at what cannot be undone."
+    );
+    brief::conclude(floor, said, task)
+        .label("ALIGNMENT", "YES if the tables favour the same alternative, NO if not")
         .label("RECOMMENDATION", "the alternative to choose, by name, in one line")
         .label("AGREED", "what all tables agree on, as short bullets; None if nothing")
-        .label(
-            "TRADEOFFS",
-            "what is given up with this choice and who disputes it; None if nothing",
-        )
+        .label("TRADEOFFS", "what is given up and who disputes it; None if nothing")
         .label("ANALYSIS", "why this one, by the criteria that decide, and why not the runner-up")
-        .label("OTHERWISE", "under which circumstances another alternative is right, and which one")
+        .label("OTHERWISE", "when another alternative is right, and which one")
 }
 
 pub(super) fn read(text: &str, scores: &Quoted) -> Synthesis {
     let [alignment, recommended, agreed, tradeoffs, analysis, otherwise] =
         parse::sections(text, LABELS);
-    let alignment = alignment.and_then(|said| choose(&said, &["YES", "NO"])).unwrap_or("NO");
+    let alignment = alignment.and_then(|said| choose(&said, &["YES", "NO"]));
     let recommended = recommended.map(|choice| format!("RECOMMENDATION: {choice}"));
     let parts: Vec<String> = recommended.into_iter().chain(analysis).collect();
     let synthesis = if parts.is_empty() { form::rest(text, &LABELS) } else { parts.join("\n\n") };

@@ -2,8 +2,8 @@
 
 use super::words;
 use althing_assembly::event::{
-    Ending, Event, Failure, Note, Opening, Outcome, Parts, Said, SeatInfo, Settled, Sureness,
-    Synthesis, Totals, Turn, What,
+    CutOff, Ending, Event, Failure, Note, Opening, Outcome, Parts, Said, SeatInfo, Settled,
+    Sureness, Synthesis, Totals, Turn, What,
 };
 use althing_assembly::measure;
 use althing_chat::{Called, Stop};
@@ -240,6 +240,7 @@ impl Line {
                 (Some("Disagreements"), disagreements),
                 (Some("Missing"), missing),
             ]),
+            Parts::Position { position, .. } if position.is_empty() => Vec::new(),
             Parts::Position { position, .. } => written([(Some("Position"), position.as_str())]),
             Parts::Estimate { estimate, .. } => written([(Some("Estimate"), estimate.as_str())]),
             Parts::Synthesis(parts) => synthesis_sections(parts),
@@ -264,15 +265,21 @@ impl Line {
         if let Parts::Estimate { unchanged: true, .. } = said.parts {
             remarks.push("unchanged".into());
         }
+        if matches!(&said.parts, Parts::Position { position, .. } if position.is_empty()) {
+            remarks.push("no position stated".into());
+        }
         if let Parts::Position { confidence, .. } | Parts::Estimate { confidence, .. } = &said.parts
         {
-            remarks.extend(confidence.map(|it| format!("confidence {}", words::confidence(it))));
+            let stated = confidence.map_or("not stated".into(), words::confidence);
+            remarks.push(format!("confidence {stated}"));
         }
         for call in &said.tool_calls {
             remarks.push(format!("asks for {} with {}", call.name, call.arguments));
         }
-        if said.stop == Stop::Length {
-            remarks.push("cut off at the limit for its length".into());
+        match said.cut {
+            Some(cut) => remarks.push(cut.in_words().into()),
+            None if said.stop == Stop::Length => remarks.push(CutOff::Length.in_words().into()),
+            None => {}
         }
         remarks
     }
@@ -292,7 +299,7 @@ impl Line {
 fn synthesis_sections(parts: &Synthesis) -> Vec<Section<'_>> {
     let more = parts.more.iter().map(|more| (Some(more.name.as_str()), more.text.as_str()));
     let own = [
-        (Some("Consensus"), parts.consensus.as_str()),
+        (Some("Consensus"), parts.consensus.as_deref().unwrap_or("not stated")),
         (Some("Agreed"), &parts.agreed),
         (Some("Synthesis"), &parts.synthesis),
         (Some("Differences"), &parts.differences),

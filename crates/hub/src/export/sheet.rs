@@ -107,6 +107,9 @@ fn result(account: &Account, sheet: &mut dyn Sheet) {
         let mark = if is_demo { " (demo)" } else { "" };
         fact(sheet, &format!("{}{mark}", sure.name), &words::confidence(sure.confidence));
     }
+    for name in &synthesis.unstated {
+        fact(sheet, name, "not stated");
+    }
     fact(sheet, "Mean", &mean.to_string());
 }
 

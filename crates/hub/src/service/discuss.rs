@@ -127,9 +127,8 @@ pub fn conclusion(event: &Event) -> Option<String> {
             for (title, part) in parts.into_iter().filter(|(_, part)| !part.trim().is_empty()) {
                 text.push_str(&format!("\n\n{title}: {}", part.trim()));
             }
-            if !it.consensus.is_empty() {
-                text.push_str(&format!("\n\nConsensus: {}", it.consensus));
-            }
+            let consensus = it.consensus.as_deref().unwrap_or("not stated");
+            text.push_str(&format!("\n\nConsensus: {consensus}"));
             Some(text)
         }
         _ if by.speech == Speech::Synthesis => Some(said.text.clone()),

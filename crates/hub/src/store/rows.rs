@@ -138,7 +138,7 @@ impl<'a> Gain<'a> {
         self.cost_usd += said.cost_usd.unwrap_or(0.0);
         self.unpriced += u32::from(said.cost_usd.is_none());
         if let Parts::Synthesis(synthesis) = &said.parts {
-            self.consensus = Some(&synthesis.consensus);
+            self.consensus = synthesis.consensus.as_deref();
         }
     }
 }

@@ -70,6 +70,7 @@ impl Turn {
             Step::Say(text) => Act::Give(Delta::Text(text.into())),
             Step::SayText(text) => Act::Give(Delta::Text(text)),
             Step::Think(text) => Act::Give(Delta::Reasoning(text.into())),
+            Step::ThinkText(text) => Act::Give(Delta::Reasoning(text)),
             Step::Wait(seconds) => Act::Wait(Duration::from_secs(seconds)),
             Step::WaitMs(ms) => Act::Wait(Duration::from_millis(ms)),
             Step::Queue => Act::Give(Delta::Queued),

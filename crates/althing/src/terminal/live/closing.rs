@@ -2,7 +2,7 @@
 
 use super::{super::flow::Flow, Live};
 use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading, paragraph};
-use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
+use althing_assembly::event::{Ending, Fitted, Opening, Said, Synthesis, Totals};
 use althing_assembly::measure;
 use althing_hub::export;
 use althing_stdx::{Kind, text::one_line};
@@ -60,16 +60,26 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
     out.push_str(&format!("\n{}", paragraph(screen, DIM, &export::totals(totals))));
 }
 
+/// What a voice is not shown for want of room.
+pub(super) fn left_out(name: &str, fitted: &Fitted) -> String {
+    let Fitted { dropped, shortened, words, window, .. } = fitted;
+    format!(
+        "{name} reads {words} words less, to fit its {window} tokens: {dropped} earlier speeches are \
+         left out, {shortened} shortened"
+    )
+}
+
 /// How far they agree and how sure they are: the last thing a person reads.
 pub(super) fn verdict(live: &Live, synthesis: &Synthesis, out: &mut String) {
     let screen = live.screen;
-    let style = match synthesis.consensus.as_str() {
+    let consensus = synthesis.consensus.as_deref().unwrap_or("not stated");
+    let style = match consensus {
         "YES" => GOOD,
         "NO" => BAD,
         _ => WARN,
     };
     out.push_str(&format!("\n{}\n", heading(screen, '═', "In the end")));
-    let consensus = screen.paint(style, &one_line(&synthesis.consensus, 60));
+    let consensus = screen.paint(style, &one_line(consensus, 60));
     out.push_str(&format!("\n{}  {consensus}\n", screen.paint(BOLD, "Consensus ")));
     if synthesis.debated {
         let note = "The judge had argued for a side; it read the transcript without names.";
@@ -83,12 +93,17 @@ pub(super) fn verdict(live: &Live, synthesis: &Synthesis, out: &mut String) {
 
 /// The mean and one line per voice; what to say where nobody gave a number.
 fn how_sure(synthesis: &Synthesis) -> Vec<String> {
+    let unstated = synthesis.unstated.iter();
+    let unstated = unstated.map(|name| format!("  - not stated  {}", one_line(name, 60)));
     let Some(mean) = measure::mean(&synthesis.confidences) else {
-        return vec!["not asked for by this method".into()];
+        return match synthesis.unstated.is_empty() {
+            true => vec!["not asked for by this method".into()],
+            false => ["nobody stated one".into()].into_iter().chain(unstated).collect(),
+        };
     };
     let voices = synthesis.confidences.iter().map(|sure| {
         let level = format!("{:?}", sure.confidence.level).to_uppercase();
         format!("{:>3} {level:<6}  {}", sure.confidence.score, one_line(&sure.name, 60))
     });
-    [format!("{mean} of 100 together")].into_iter().chain(voices).collect()
+    [format!("{mean} of 100 together")].into_iter().chain(voices).chain(unstated).collect()
 }

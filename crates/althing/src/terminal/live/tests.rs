@@ -16,6 +16,7 @@ fn opening(seats: &[&str]) -> What {
     What::RunStarted(Box::new(Opening {
         method: "standard".into(),
         question: "Why\x1b?".into(),
+        mark: String::new(),
         context: vec![],
         continues: None,
         seats: seats.iter().map(seat).collect(),

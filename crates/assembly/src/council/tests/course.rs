@@ -113,7 +113,7 @@ async fn an_answer_that_was_cut_is_told_as_that() {
     };
     check(same, script, expect![[r#"
         0 ada is asked
-        0 ada is not valid: $: the answer is longer than its limit; 4 KB of it were heard; $: the JSON breaks off before its end => Stricter
+        0 ada is not valid: $: the answer is longer than its limit; 0 KB of it were heard; $: the JSON breaks off before its end => Stricter
         0 ada is asked
         0 ada is valid at attempt 2: short
         0 bob is asked

@@ -24,7 +24,7 @@ fn only_a_line_of_its_own_completes_an_examination() {
 #[tokio::test(start_paused = true)]
 async fn a_defender_who_is_let_go_is_not_asked_again() {
     let table = table("advocate", 4).script(|call| {
-        let lets_go = call.seat == 3 && call.heard.plain.contains("You examine bob");
+        let lets_go = call.seat == 3 && call.heard.plain.contains("You examine DEFENDER 2");
         vec![Step::SayText(if lets_go { COMPLETE.into() } else { voice(call) })]
     });
     let log = render(&table.hold().await);
@@ -39,8 +39,13 @@ fn verdicts_as_models_write_them() {
     fn check(text: &str, want: &str) {
         let read = read(text);
         let more: Vec<String> = read.more.into_iter().map(|more| more.text).collect();
-        let fields =
-            [read.consensus, read.agreed, more.join(", "), read.differences, read.synthesis];
+        let fields = [
+            read.consensus.unwrap_or("-".into()),
+            read.agreed,
+            more.join(", "),
+            read.differences,
+            read.synthesis,
+        ];
         assert_eq!(fields.join(" | "), want, "\n{text}");
     }
     const OPEN: &str = NOTHING_OPEN;
@@ -49,7 +54,7 @@ fn verdicts_as_models_write_them() {
         "**Verdict:** v\n\n**Survived:** none\n\n**Failed:** f\n\n**Unresolved:** None",
         &format!("PARTIAL |  | f | {OPEN} | v"),
     );
-    check("Nothing holds.", &format!("PARTIAL |  |  | {OPEN} | Nothing holds."));
+    check("Nothing holds.", &format!("- |  |  | {OPEN} | Nothing holds."));
     check(
         "## FAILED\nf\n## VERDICT\nv\nVERDICT: NO",
         &format!("PARTIAL |  | f | {OPEN} | v\nVERDICT: NO"),

@@ -19,7 +19,7 @@ fn selections_as_models_write_them() {
     #[track_caller]
     fn check(text: &str, want: &str) {
         let read = read(text);
-        let fields = [read.consensus, read.synthesis, read.differences];
+        let fields = [read.consensus.unwrap_or("-".into()), read.synthesis, read.differences];
         assert_eq!(fields.join(" | "), want, "\n{text}");
     }
     check(
@@ -32,6 +32,6 @@ fn selections_as_models_write_them() {
     );
     check("idea 2: two\nidea 1: one", "2 SELECTED | IDEA 1: one\n\nIDEA 2: two | None");
     check("IDEA 1: one\nIDEA 2: None\nIDEA 3: n/a", "1 SELECTED | IDEA 1: one | None");
-    check("They want IDEA 9: all of it", "PARTIAL | They want IDEA 9: all of it | None");
-    check("Nothing was worth it.\nALTERNATIVES: wait", "PARTIAL | Nothing was worth it. | wait");
+    check("They want IDEA 9: all of it", "- | They want IDEA 9: all of it | None");
+    check("Nothing was worth it.\nALTERNATIVES: wait", "- | Nothing was worth it. | wait");
 }

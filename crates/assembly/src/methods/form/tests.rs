@@ -25,7 +25,13 @@ fn a_verdict_is_one_word_of_what_is_said() {
 fn check(form: &Form, text: &str, want: &str) {
     let read = form.read(text, vec![]);
     let more: Vec<String> = read.more.into_iter().map(|more| more.text).collect();
-    let fields = [read.consensus, read.agreed, read.synthesis, read.differences, more.join(", ")];
+    let fields = [
+        read.consensus.unwrap_or("-".into()),
+        read.agreed,
+        read.synthesis,
+        read.differences,
+        more.join(", "),
+    ];
     assert_eq!(fields.join(" | "), want, "\n{text}");
 }
 
@@ -49,14 +55,14 @@ fn forms_as_models_fill_them() {
         "PARTIAL |  | s | d | ",
     );
     check(&form, "evolution: e\nsynthesis: s\nconsensus: no", "NO |  | s | None | e");
-    check(&form, "We agree on everything.", "PARTIAL |  | We agree on everything. | None | ");
+    check(&form, "We agree on everything.", "- |  | We agree on everything. | None | ");
     check(&form, "The answer is tea.\n\nCONSENSUS: YES", "YES |  | The answer is tea. | None | ");
     check(
         &form,
         "CONSENSUS: YES\nAGREED: all",
         "YES | all | CONSENSUS: YES\nAGREED: all | None | ",
     );
-    check(&form, "CONSENSUS: perhaps\nSYNTHESIS: s", "PARTIAL |  | s | None | ");
+    check(&form, "CONSENSUS: perhaps\nSYNTHESIS: s", "- |  | s | None | ");
     check(
         &form,
         "> CONSENSUS: NO\n\nCONSENSUS: YES\nSYNTHESIS: s\nCONSENSUS: NO",
@@ -69,7 +75,7 @@ fn each_method_has_its_own_words() {
     let oxford = &oxford::FORM;
     check(oxford, "CONSENSUS: AGAINST\nSYNTHESIS: s", "AGAINST |  | s | None | ");
     check(oxford, "**consensus**: the side for it, FOR\nSYNTHESIS: s", "FOR |  | s | None | ");
-    check(oxford, "CONSENSUS: YES\nSYNTHESIS: s", "PARTIAL |  | s | None | ");
+    check(oxford, "CONSENSUS: YES\nSYNTHESIS: s", "- |  | s | None | ");
     let socratic = &socratic::FORM;
     check(
         socratic,

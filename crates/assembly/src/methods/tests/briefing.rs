@@ -37,7 +37,7 @@ async fn files_language_stance_and_what_came_before() {
                     "the earlier synthesis: Hot.",
                 ]
             );
-            let is_thrifty = system.contains("Be thrifty.");
+            let is_thrifty = heard.plain.contains("Be thrifty.");
             let is_bob = call.seat == "test:bob-1" && !is_synthesis_ask(&call.ask);
             assert_eq!(is_thrifty, is_bob, "a stance is its seat's own, and no judge's: {system}");
         }
@@ -51,7 +51,7 @@ async fn every_label_asked_for_is_one_line_in_capitals() {
         table.hold().await;
         for call in table.stage.calls() {
             let heard = hear(&call.ask);
-            let form = heard.plain.split("followed by a colon:\n").nth(1).unwrap_or_default();
+            let form = heard.plain.split("at the start of a line:\n").nth(1).unwrap_or_default();
             assert_eq!(form.lines().count(), heard.labels.len(), "{form}");
         }
     }

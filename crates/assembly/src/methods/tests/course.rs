@@ -15,19 +15,19 @@ async fn standard() {
         &bob critique: agreements by bob who read 2 | disagreements by bob who read 2 | missing by bob who read 2
         -- 2 to 3
         == 3/5 Discussion: ada bob
-        ada: ada read 4
-        bob: bob read 5
+        ada: ada read 3
+        bob: bob read 4
         -- 3 to 4
         == 4/5 Final Positions: ada bob
-        &ada position: position by ada who read 6 | High 80
-        &bob position: position by bob who read 6 | High 80
+        &ada position: position by ada who read 4 | High 80
+        &bob position: position by bob who read 4 | High 80
         -- 4 to 5
         == 5/5 Synthesis: ada bob
         ada synthesis: YES after 8
-           synthesis: synthesis by ada who read 6
-           differences: differences by ada who read 6
-           agreed: agreed by ada who read 6
-           Evolution: evolution by ada who read 6
+           synthesis: synthesis by ada who read 2
+           differences: differences by ada who read 2
+           agreed: agreed by ada who read 2
+           Evolution: evolution by ada who read 2
            sure: ada 80, bob 80
         => completed
     "#]]).await;
@@ -41,8 +41,8 @@ async fn oxford() {
             == 1/4 Opening Statements: ada bob cyd dan
             ada FOR opening: ada read 0
             bob AGAINST opening: bob read 0
-            cyd FOR opening: cyd read 1
-            dan AGAINST opening: dan read 1
+            cyd FOR opening: cyd read 0
+            dan AGAINST opening: dan read 0
             -- 1 to 2
             == 2/4 Rebuttals: ada bob cyd dan
             ada FOR rebuttal: ada read 4
@@ -55,7 +55,7 @@ async fn oxford() {
             bob AGAINST closing: bob read 9
             -- 3 to 4
             == 4/4 Judgement: ada bob cyd dan
-            ada synthesis: PARTIAL after 10
+            ada synthesis: - after 10
                synthesis: synthesis by ada who read 10
                differences: differences by ada who read 10
                agreed: agreed by ada who read 10
@@ -75,7 +75,7 @@ async fn advocate() {
         expect![[r#"
             == 1/3 Initial Positions: ada bob cyd
             ada DEFENDER: ada read 0
-            bob DEFENDER: bob read 1
+            bob DEFENDER: bob read 0
             -- 1 to 2
             == 2/3 Cross-Examination: ada bob cyd
             cyd ADVOCATE: cyd read 2
@@ -148,9 +148,9 @@ async fn delphi() {
         &cyd PANELIST: 3 weeks | High 80
         -- 2 to 3
         == 3/4 Final Revision: ada bob cyd
-        &ada PANELIST: 3 weeks | High 80
-        &bob PANELIST: 3 weeks | High 80
-        &cyd PANELIST: 3 weeks | High 80
+        &ada PANELIST: 6 weeks | High 80
+        &bob PANELIST: 6 weeks | High 80
+        &cyd PANELIST: 6 weeks | High 80
         -- 3 to 4
         == 4/4 Aggregation: ada bob cyd
         ada synthesis: YES after 9
@@ -158,7 +158,7 @@ async fn delphi() {
            differences: differences by ada who read 9
            agreed: agreed by ada who read 9
            Evolution: evolution by ada who read 9
-           Statistics: 3 of 3 panelists have given an estimate. Confidence: HIGH 3, MEDIUM 0, LOW 0, 80 of 100 on average. Figures: lowest 3, median 3, highest 3.
+           Statistics: 3 of 3 panelists have given an estimate. Confidence: HIGH 3, MEDIUM 0, LOW 0, 80 of 100 on average. Figures: lowest 6, median 6, highest 6.
            Speakers: Panelist A: ada / Panelist B: bob / Panelist C: cyd
            sure: ada 80, bob 80, cyd 80
         => completed
@@ -182,8 +182,8 @@ async fn brainstorm() {
         -- 3 to 4
         == 4/4 Idea Synthesis: ada bob
         ada synthesis: 3 SELECTED after 6
-           synthesis: IDEA 1: idea 1 by ada who read 6 /  / IDEA 2: idea 2 by ada who read 6 /  / IDEA 3: idea 3 by ada who read 6
-           differences: alternatives by ada who read 6
+           synthesis: IDEA 1: idea 1 by ada who read 4 /  / IDEA 2: idea 2 by ada who read 4 /  / IDEA 3: idea 3 by ada who read 4
+           differences: alternatives by ada who read 4
            Votes: 1. ada's first idea (ada): 2 picks, 6 points / 2. ada's second idea ada read 0 (ada): 2 picks, 4 points / 3. bob's first idea (bob): 2 picks, 2 points
         => completed
     "#]]).await;

@@ -33,6 +33,8 @@ pub(crate) struct Table {
     pub rules: Rules,
     /// Dollars of every call.
     pub price: Option<f64>,
+    /// Tokens of every seat's window.
+    pub window: u64,
     pub script: Script,
     pub resume: Arc<Notify>,
     pub stage: Stage,
@@ -56,6 +58,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
     let opening = Opening {
         method: method_name.into(),
         question: QUESTION.into(),
+        mark: String::new(),
         context: vec![],
         continues: None,
         seats: (0..seats).map(info).collect(),
@@ -76,6 +79,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         opening,
         rules: Rules::default(),
         price: None,
+        window: Window::UNKNOWN.tokens,
         script: Arc::new(|call| vec![Step::SayText(voice(call))]),
         resume: Arc::default(),
         stage: Stage::default(),
@@ -131,7 +135,7 @@ impl Table {
             stance: info.stance,
             model,
             price,
-            window: Window::UNKNOWN,
+            window: Window { tokens: self.window, ..Window::UNKNOWN },
         }
     }
 }
@@ -265,7 +269,7 @@ fn sure(confidence: Option<Confidence>) -> String {
 pub(crate) fn show(synthesis: &Synthesis) -> String {
     let Synthesis { consensus, agreed, synthesis: text, differences, .. } = synthesis;
     let mut lines = vec![
-        format!("{consensus} after {}", synthesis.messages),
+        format!("{} after {}", consensus.as_deref().unwrap_or("-"), synthesis.messages),
         format!("synthesis: {}", text.replace('\n', " / ")),
         format!("differences: {differences}"),
     ];
@@ -309,5 +313,5 @@ pub(crate) fn is_synthesis(call: &Call) -> bool {
 }
 
 pub(crate) fn is_synthesis_ask(ask: &Ask) -> bool {
-    ask.system().starts_with("You conclude")
+    hear(ask).plain.contains("You conclude, for the person")
 }

@@ -214,7 +214,7 @@ async fn the_respondent_has_no_thesis() {
                differences: open questions by ada who read 9
                agreed: agreed by ada who read 9
                Evolution: evolution by ada who read 9
-               Speakers: QUESTIONER 1: ada / RESPONDENT 1: bob
+               Speakers: RESPONDENT 1: ada / QUESTIONER 1: bob
             => completed
         "#]],
     )
@@ -229,8 +229,8 @@ async fn the_advocate_is_out_and_a_defender_takes_over() {
         expect![[r#"
             == 1/3 Initial Positions: ada bob cyd dan
             ada DEFENDER: ada read 0
-            bob DEFENDER: bob read 1
-            cyd DEFENDER: cyd read 2
+            bob DEFENDER: bob read 0
+            cyd DEFENDER: cyd read 0
             -- 1 to 2
             == 2/3 Cross-Examination: ada bob cyd dan
             dan ADVOCATE: dan read 3
@@ -267,8 +267,8 @@ async fn a_side_without_a_speaker_ends_the_debate() {
         == 1/4 Opening Statements: ada bob cyd dan
         ada FOR opening: ada read 0
         bob AGAINST opening: bob read 0
-        cyd FOR opening: cyd read 1
-        dan AGAINST opening: dan read 1
+        cyd FOR opening: cyd read 0
+        dan AGAINST opening: dan read 0
         -- 1 to 2
         == 2/4 Rebuttals: ada bob cyd dan
         ada FOR rebuttal: ada read 4

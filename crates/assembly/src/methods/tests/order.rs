@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::event::{Ending, What};
-use crate::prompt::{QUOTES_MAX, hear};
 use althing_testkit::Step;
 use expect_test::expect;
 
@@ -165,21 +164,4 @@ async fn chosen_roles_are_kept() {
         let log = render(&table.hold().await);
         assert!(log.lines().nth(1).unwrap().starts_with("ada "), "{name}: the default roles");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn long_transcripts_are_cut_and_say_so() {
-    let mut table = table("standard", 2);
-    table.opening.turns = 100;
-    table.hold().await;
-    let calls = table.stage.calls();
-    let most = calls.iter().map(|call| hear(&call.ask).quotes.len()).max();
-    assert_eq!(most, Some(4 + QUOTES_MAX), "answers, critiques and the last of the discussion");
-    let last = hear(&calls.last().unwrap().ask);
-    assert!(
-        last.plain.contains("The discussion: (50 earlier ones are left out)"),
-        "{}",
-        last.plain
-    );
-    assert_eq!(last.quotes[2], ("ada".into(), "ada read 54".into()), "the latest are kept");
 }

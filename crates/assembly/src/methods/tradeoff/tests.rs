@@ -48,7 +48,13 @@ fn decisions_as_models_write_them() {
         let scores = Quoted { name: "Scores".into(), text: "1. Tea".into() };
         let read = read(text, &scores);
         let more = read.more.into_iter().map(|more| more.text).collect::<Vec<_>>().join(", ");
-        let fields = [read.consensus, read.agreed, read.synthesis, read.differences, more];
+        let fields = [
+            read.consensus.unwrap_or("-".into()),
+            read.agreed,
+            read.synthesis,
+            read.differences,
+            more,
+        ];
         assert_eq!(fields.join(" | "), want, "\n{text}");
     }
     check(
@@ -60,7 +66,7 @@ fn decisions_as_models_write_them() {
         "YES |  | RECOMMENDATION: Tea\n\nwhy | See analysis | 1. Tea",
     );
     check("alignment: no\nanalysis: why", "NO |  | why | See analysis | 1. Tea");
-    check("Tea, of course.", "NO |  | Tea, of course. | See analysis | 1. Tea");
+    check("Tea, of course.", "- |  | Tea, of course. | See analysis | 1. Tea");
 }
 
 #[test]
@@ -69,7 +75,16 @@ fn lists_as_models_write_them() {
     fn check(text: &str, want: &str) {
         let (model, name) = ("test:ada".into(), "Ada".into());
         let (text_said, parts) = (text.to_string(), Parts::Plain);
-        let said = [Spoken { seat: 0, model, name, role: None, text: text_said, parts }];
+        let said = [Spoken {
+            seat: 0,
+            model,
+            name,
+            role: None,
+            text: text_said,
+            parts,
+            cut: None,
+            mark: "bcdfgh".into(),
+        }];
         let names = |items: Vec<Item>| {
             items.into_iter().map(|item| item.name).collect::<Vec<_>>().join(", ")
         };

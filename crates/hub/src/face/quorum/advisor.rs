@@ -89,7 +89,7 @@ fn ask(question: &str) -> Ask {
         .question(clip(question, QUESTION_CHARS))
         .text(format!("The methods:\n{}", methods.join("\n")))
         .text(FORM);
-    Ask { stream: false, ..prompt.ask() }
+    Ask { stream: false, ..prompt.ask_whole() }
 }
 
 fn describe(method: &Method) -> String {

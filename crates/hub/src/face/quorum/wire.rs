@@ -16,6 +16,10 @@ pub(super) type Note = (&'static str, Value);
 const ASIDES: [&str; 2] = ["Evolution", "Speakers"];
 /// Characters of a failure.
 const ERROR_CHARS_MAX: usize = 500;
+/// What stands on the wire where a model did not say: the wire has no word for that, so a field
+/// beside it tells.
+const NOT_STATED: &str = "(no position stated)";
+const CONSENSUS_UNSTATED: &str = "PARTIAL";
 
 /// The translation of one discussion.
 pub(super) struct Wire {
@@ -162,14 +166,28 @@ impl Wire {
         }
     }
 
+    /// A speech, marked where it was cut off.
     fn said(&self, by: &Turn, said: &Said) -> Note {
+        let (name, mut params) = self.said_whole(by, said);
+        if let Some(cut) = said.cut {
+            params["cut"] = json!(cut);
+        }
+        (name, params)
+    }
+
+    fn said_whole(&self, by: &Turn, said: &Said) -> Note {
         match (&said.parts, by.speech) {
             (Parts::Critique { agreements, disagreements, missing }, _) => {
                 self.critique(by, agreements, disagreements, missing)
             }
             (Parts::Position { position, confidence }, _) => {
                 let level = confidence.map_or(Level::Medium, |confidence| confidence.level);
-                self.position(by, position, level)
+                let position = if position.is_empty() { NOT_STATED } else { position };
+                let (name, mut params) = self.position(by, position, level);
+                if confidence.is_none() {
+                    params["confidence_stated"] = json!(false);
+                }
+                (name, params)
             }
             (Parts::Synthesis(synthesis), _) => self.synthesis(by, synthesis),
             (_, Speech::Answer) => {
@@ -221,7 +239,7 @@ impl Wire {
             .map(|(name, text)| format!("\n\n**{name}**\n{text}"))
             .collect();
         let params = json!({
-            "consensus": synthesis.consensus,
+            "consensus": synthesis.consensus.as_deref().unwrap_or(CONSENSUS_UNSTATED),
             "synthesis": format!("{}{more}", synthesis.synthesis),
             "differences": synthesis.differences,
             "synthesizer_model": self.id(by),
@@ -229,7 +247,11 @@ impl Wire {
             "message_count": synthesis.messages,
             "method": self.method.name,
         });
-        self.note("synthesis", params)
+        let (name, mut params) = self.note("synthesis", params);
+        if synthesis.consensus.is_none() {
+            params["consensus_stated"] = json!(false);
+        }
+        (name, params)
     }
 
     /// How sure each model is, and how many are how sure; nothing where nobody was asked.

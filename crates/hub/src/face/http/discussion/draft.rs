@@ -107,12 +107,13 @@ mod tests {
 
     fn said() -> Outcome {
         let parts = Parts::Synthesis(Box::new(Synthesis {
-            consensus: "YES".into(),
+            consensus: Some("YES".into()),
             agreed: "Tea.".into(),
             synthesis: "Drink tea, all of you.".into(),
             differences: String::new(),
             more: vec![],
             confidences: vec![],
+            unstated: vec![],
             messages: 1,
             debated: false,
         }));
@@ -122,6 +123,8 @@ mod tests {
             text,
             parts,
             stop,
+            cut: None,
+            mark: String::new(),
             tool_calls,
             usage: None,
             cost_usd: None,
