@@ -19,6 +19,7 @@ mod local;
 mod mcp;
 mod person;
 mod plan;
+mod real_discussions;
 mod resume;
 mod sdk;
 mod workers;

