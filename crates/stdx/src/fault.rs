@@ -164,14 +164,7 @@ pub struct Fault {
 impl Fault {
     pub fn new(kind: Kind, message: impl fmt::Display) -> Fault {
         let message = message.to_string();
-        Fault {
-            kind,
-            message,
-            retry_after: None,
-            status: None,
-            context_tokens: None,
-            source: None,
-        }
+        Fault { kind, message, retry_after: None, status: None, context_tokens: None, source: None }
     }
 
     pub fn invalid(message: impl fmt::Display) -> Fault {
