@@ -28,7 +28,8 @@ pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, WORKER, family, is_chat_model, provider};
 pub use route::{Routed, Target};
 pub use window::ask::Inspected;
-pub use window::{ModelFacts, WindowSetting, decide_window, needs_inspection, split_context};
+pub use window::{ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection};
+pub use window::{parse_tokens, split_context};
 
 use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;

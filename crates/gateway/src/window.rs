@@ -65,9 +65,18 @@ pub enum WindowSetting {
 }
 
 impl WindowSetting {
-    fn tokens(self) -> u64 {
+    /// Returns the number that was set.
+    pub fn tokens(self) -> u64 {
         match self {
             WindowSetting::Exact(tokens) | WindowSetting::AtMost(tokens) => tokens,
+        }
+    }
+
+    /// Decides over what is known of a window without the setting.
+    pub fn over(self, known: Option<Window>) -> Window {
+        match (self, known) {
+            (WindowSetting::AtMost(most), Some(known)) if known.tokens < most => known,
+            (set, _) => Window { tokens: set.tokens(), source: WindowSource::Configured },
         }
     }
 }
@@ -110,18 +119,14 @@ fn fixed_window(
     facts: &ModelFacts,
 ) -> Window {
     let said = facts.loaded.or(facts.trained);
-    let (tokens, source) = match (set, said) {
-        (Some(WindowSetting::AtMost(most)), Some(said)) if said < most => {
-            (said, WindowSource::Provider)
-        }
-        (Some(set), _) => (set.tokens(), WindowSource::Configured),
-        (None, Some(said)) => (said, WindowSource::Provider),
-        (None, None) => match known_window(endpoint, model) {
-            Some(tokens) => (tokens, WindowSource::Table),
-            None => (default_tokens(endpoint), WindowSource::Default),
-        },
-    };
-    Window { tokens, source }
+    let said = said.map(|tokens| Window { tokens, source: WindowSource::Provider });
+    let of_table = |tokens| Window { tokens, source: WindowSource::Table };
+    let known = said.or_else(|| known_window(endpoint, model).map(of_table));
+    match set {
+        Some(set) => set.over(known),
+        None => known
+            .unwrap_or(Window { tokens: default_tokens(endpoint), source: WindowSource::Default }),
+    }
 }
 
 /// Tells whether asking the server can change the window or where its cache is found. `listed` is

@@ -35,6 +35,9 @@ fn the_person_the_provider_the_table_and_the_default() {
     check(row("openai"), far, "gpt-4o@high", None, none, (128_000, Table));
     check(row("openai"), far, "gpt-4o", Some(AtMost(4_096)), none, (4_096, Configured));
     check(row("openai"), far, "gpt-4o", Some(Exact(4_096)), none, (4_096, Configured));
+    check(row("openai"), far, "gpt-4o", Some(AtMost(200_000)), none, (128_000, Table));
+    check(row("openai"), far, "gpt-4o", Some(Exact(200_000)), none, (200_000, Configured));
+    check(row("openai"), far, "ada", Some(AtMost(200_000)), none, (200_000, Configured));
     check(row("openai"), far, "ada", None, none, (32_768, Default));
     check(row("custom"), far, "ada", None, none, (32_768, Default));
     check(row("custom"), here, "ada", None, none, (8_192, Default));
