@@ -193,6 +193,9 @@ pub struct SeatInfo {
     /// A scripted voice, not a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub demo: bool,
+    /// Tokens of the window that the person wants for this seat; none: what the model has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
 }
 
 /// Who speaks, when and as what.
@@ -479,6 +482,9 @@ pub enum Ending {
 pub struct Totals {
     pub calls: u32,
     pub input_tokens: u64,
+    /// Of `input_tokens`: read from a provider's cache.
+    #[serde(default)]
+    pub cached_tokens: u64,
     pub output_tokens: u64,
     /// Sum over the calls whose price is known.
     pub cost_usd: f64,
@@ -501,6 +507,7 @@ impl Totals {
         };
         let usage = said.usage.unwrap_or_default();
         self.input_tokens += usage.input.unwrap_or(0);
+        self.cached_tokens += usage.cached.unwrap_or(0);
         self.output_tokens += usage.output.unwrap_or(0);
         self.uncounted += u32::from(said.usage.is_none());
         self.cost_usd += said.cost_usd.unwrap_or(0.0);

@@ -2,6 +2,7 @@
 //! pooled client, deadlines, retries, lanes and prices.
 
 pub mod access;
+pub mod cache_hint;
 mod call;
 pub mod catalog;
 pub mod dialect;
@@ -18,6 +19,7 @@ mod retry;
 pub mod route;
 #[cfg(test)]
 mod tests;
+pub mod window;
 
 pub use access::{Access, Grant};
 pub use catalog::{display_name, split_effort};
@@ -25,11 +27,15 @@ pub use dialect::Listed;
 pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, WORKER, family, is_chat_model, provider};
 pub use route::{Routed, Target};
+pub use window::ask::Inspected;
+pub use window::{ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection};
+pub use window::{parse_tokens, split_context};
 
 use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use bytes::Bytes;
+use cache_hint::{SlotCounts, add_cache_hint};
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
@@ -110,6 +116,7 @@ pub struct Gateway {
     /// Lanes of calls that come in through routes: wider where the server takes many.
     wide: Arc<Lanes>,
     board: Arc<Board>,
+    slots: Arc<SlotCounts>,
     is_sequential: bool,
 }
 
@@ -118,7 +125,8 @@ impl Gateway {
     pub fn new(limits: Limits) -> Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board: Arc::default(), is_sequential: false }
+        let (board, slots) = (Arc::default(), Arc::default());
+        Gateway { http, limits, lanes, wide, board, slots, is_sequential: false }
     }
 
     /// The same door, through which all servers that take one call at a time get one between them.
@@ -154,6 +162,18 @@ impl Gateway {
     /// The chat models the endpoint has, with names to show; at most `wait` long.
     pub async fn list(&self, endpoint: &Endpoint, wait: Duration) -> Result<Vec<Listed>> {
         catalog::list(&self.http, endpoint, wait).await
+    }
+
+    /// Asks the endpoint how many tokens these models take; at most `wait` long. The slots that it
+    /// has are remembered for later calls.
+    pub async fn inspect(&self, endpoint: &Endpoint, models: &[&str], wait: Duration) -> Inspected {
+        let inspected = window::ask::inspect(&self.http, endpoint, models, wait).await;
+        for (model, facts) in models.iter().zip(&inspected.models) {
+            if let Some(slots) = facts.slots {
+                self.slots.set(endpoint, split_effort(model).0, slots);
+            }
+        }
+        inspected
     }
 }
 
@@ -200,6 +220,7 @@ struct HttpModel {
     effort: Option<String>,
     endpoint: Arc<Endpoint>,
     http: Http,
+    slots: Arc<SlotCounts>,
     limits: Limits,
 }
 
@@ -229,6 +250,7 @@ impl HttpModel {
             effort: effort.map(str::to_string),
             endpoint: endpoint.clone(),
             http: gateway.http.clone(),
+            slots: gateway.slots.clone(),
             limits,
         }
     }
@@ -236,7 +258,9 @@ impl HttpModel {
     /// The request, written once and sent as often as needed.
     fn attempt(&self, ask: &Ask) -> Result<Attempt> {
         let dialect = self.endpoint.provider.dialect;
-        let request = (dialect.write)(&self.name, ask)?;
+        let mut request = (dialect.write)(&self.name, ask)?;
+        let slots = self.slots.get(&self.endpoint, &self.name);
+        add_cache_hint(self.endpoint.provider.cache_hint, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
         let request =
             access::Wanted { path: request.path, headers: request.headers, body: Some(body) };

@@ -5,7 +5,7 @@ mod home;
 
 use crate::Endpoint;
 use althing_chat::Usage;
-use home::is_home;
+pub(crate) use home::is_home;
 use std::sync::Arc;
 
 /// The date of the table: list prices for standard calls with prompts of ordinary length, as the
@@ -19,11 +19,16 @@ pub struct Price {
     pub output: f64,
     /// Input read from the provider's cache; the same as `input` where there is no discount.
     pub cached: f64,
+    /// Input written to the provider's cache; the same as `input` where that costs no more.
+    pub cache_write: f64,
 }
+
+/// What Anthropic takes for input that it writes to its cache, as a multiple of other input.
+const CACHE_WRITE_FACTOR: f64 = 1.25;
 
 impl Price {
     /// What runs on a machine of the person's own.
-    pub const ZERO: Price = Price { input: 0.0, output: 0.0, cached: 0.0 };
+    pub const ZERO: Price = Price { input: 0.0, output: 0.0, cached: 0.0, cache_write: 0.0 };
 
     /// USD for `usage`; `None` where the provider did not count the tokens.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
@@ -32,8 +37,10 @@ impl Price {
         }
         let (input, output) = (usage.input?, usage.output?);
         let cached = usage.cached.unwrap_or(0).min(input);
-        let usd = (input - cached) as f64 * self.input
+        let written = usage.cache_written.unwrap_or(0).min(input - cached);
+        let usd = (input - cached - written) as f64 * self.input
             + cached as f64 * self.cached
+            + written as f64 * self.cache_write
             + output as f64 * self.output;
         Some(usd / 1e6)
     }
@@ -89,7 +96,7 @@ impl Prices {
 }
 
 /// One spelling: makers and resellers differ in case, dots and hyphens.
-fn spelling(model: &str) -> String {
+pub(crate) fn spelling(model: &str) -> String {
     model.to_ascii_lowercase().replace('.', "-")
 }
 
@@ -111,11 +118,12 @@ fn price(provider: &str, base_url: &str, model: &str) -> Option<Price> {
     };
     let name = spelling(name);
     let row = PRICES.iter().find(|row| row.0 == maker && is_version_of(&name, row.1))?;
-    Some(Price { input: row.2, output: row.3, cached: row.4 })
+    let factor = if maker == "anthropic" { CACHE_WRITE_FACTOR } else { 1.0 };
+    Some(Price { input: row.2, output: row.3, cached: row.4, cache_write: row.2 * factor })
 }
 
 /// Whether `name` is `base` itself or a dated or preview version of it, not another variant.
-fn is_version_of(name: &str, base: &str) -> bool {
+pub(crate) fn is_version_of(name: &str, base: &str) -> bool {
     let Some((start, rest)) = name.split_at_checked(base.len()) else { return false };
     let is_same = |(byte, base): (u8, u8)| byte == if base == b'.' { b'-' } else { base };
     let mut words = rest.split('-');
@@ -236,7 +244,7 @@ mod tests {
     #[test]
     fn ones_own_prices_win() {
         let set = |place: &str, model: &str, usd| {
-            let price = Price { input: usd, output: usd, cached: usd };
+            let price = Price { input: usd, output: usd, cached: usd, cache_write: usd };
             Own { place: place.into(), model: model.into(), price }
         };
         let prices = Prices::new(vec![
@@ -269,13 +277,30 @@ mod tests {
     }
 
     #[test]
+    fn writing_to_a_cache_costs_more_only_where_the_provider_says_so() {
+        let write = |provider: &str, model: &str| {
+            price(provider, "", model).map(|price| price.cache_write / price.input)
+        };
+        assert_eq!(write("anthropic", "claude-opus-5-5"), Some(1.25));
+        assert_eq!(write("openrouter", "anthropic/claude-sonnet-4.5"), Some(1.25));
+        assert_eq!(write("openai", "gpt-5.1"), Some(1.0));
+    }
+
+    #[test]
     fn costs() {
-        let price = Price { input: 2.0, output: 10.0, cached: 0.5 };
+        let price = Price { input: 2.0, output: 10.0, cached: 0.5, cache_write: 2.5 };
         let usage = |input, output, cached| Usage { input, output, cached, ..Usage::default() };
         let million = Some(1_000_000);
         assert_eq!(price.cost(&usage(million, million, None)), Some(12.0));
         assert_eq!(price.cost(&usage(million, Some(0), Some(500_000))), Some(1.25));
         assert_eq!(price.cost(&usage(million, Some(0), Some(9_000_000))), Some(0.5));
+        let written = Usage { cache_written: Some(400_000), ..usage(million, Some(0), None) };
+        assert_eq!(price.cost(&written), Some(2.2));
+        let both = Usage { cached: Some(600_000), ..written };
+        assert_eq!(price.cost(&both), Some(1.3));
+        // More than there is counts no further.
+        let too_much = Usage { cache_written: million, ..both };
+        assert_eq!(price.cost(&too_much), Some(1.3));
         assert_eq!(price.cost(&usage(None, million, None)), None);
         assert_eq!(price.cost(&usage(million, None, None)), None);
         assert_eq!(Price::ZERO.cost(&Usage::default()), Some(0.0));

@@ -1,12 +1,14 @@
 //! The providers, one row each, and what a model's name tells. A provider that speaks a known
 //! dialect is one more row here and nothing else.
 
+use crate::cache_hint::CacheHint;
 use crate::dialect::Dialect;
 use crate::dialect::anthropic::ANTHROPIC;
 use crate::dialect::gemini::GEMINI;
 use crate::dialect::ollama::OLLAMA;
 use crate::dialect::openai::OPENAI;
 use crate::login::copilot::COPILOT;
+use crate::window::Inspect;
 use std::fmt;
 
 /// One provider.
@@ -29,6 +31,10 @@ pub struct Provider {
     pub parallel: usize,
     /// Chat models to take without being asked, best first.
     pub preferred: &'static [&'static str],
+    /// How its servers tell how many tokens a model takes.
+    pub inspect: Inspect,
+    /// What its servers are told so that they find what they have read before.
+    pub cache_hint: CacheHint,
 }
 
 impl Provider {
@@ -65,6 +71,8 @@ const CLOUD: Provider = Provider {
     local: false,
     parallel: PARALLEL,
     preferred: &[],
+    inspect: Inspect::List,
+    cache_hint: CacheHint::Nothing,
 };
 const LOCAL: Provider = Provider { needs_key: false, local: true, parallel: 1, ..CLOUD };
 
@@ -85,6 +93,8 @@ pub static PROVIDERS: &[Provider] = &[
             "gpt-5",
             "gpt-4.1",
         ],
+        inspect: Inspect::Nothing,
+        cache_hint: CacheHint::Key,
         ..CLOUD
     },
     Provider {
@@ -120,6 +130,7 @@ pub static PROVIDERS: &[Provider] = &[
         key_env: &["XAI_API_KEY"],
         env_prefix: "XAI",
         preferred: &["grok-4.6", "grok-4.5", "grok-4.3", "grok-4"],
+        inspect: Inspect::Nothing,
         ..CLOUD
     },
     Provider {
@@ -129,6 +140,7 @@ pub static PROVIDERS: &[Provider] = &[
         base_url: "http://localhost:11434",
         key_env: &["OLLAMA_API_KEY"],
         env_prefix: "OLLAMA",
+        inspect: Inspect::Ollama,
         ..LOCAL
     },
     Provider {
@@ -146,6 +158,7 @@ pub static PROVIDERS: &[Provider] = &[
         base_url: "http://localhost:1234/v1",
         key_env: &["LMSTUDIO_API_KEY"],
         env_prefix: "LMSTUDIO",
+        inspect: Inspect::LmStudio,
         ..LOCAL
     },
     Provider {
@@ -154,6 +167,18 @@ pub static PROVIDERS: &[Provider] = &[
         base_url: "http://localhost:8080/v1",
         key_env: &["LLAMASWAP_API_KEY"],
         env_prefix: "LLAMASWAP",
+        inspect: Inspect::LlamaSwap,
+        cache_hint: CacheHint::Slot,
+        ..LOCAL
+    },
+    Provider {
+        name: "llamacpp",
+        title: "llama.cpp server",
+        base_url: "http://localhost:8080/v1",
+        key_env: &["LLAMACPP_API_KEY"],
+        env_prefix: "LLAMACPP",
+        inspect: Inspect::LlamaServer,
+        cache_hint: CacheHint::Slot,
         ..LOCAL
     },
     Provider {
@@ -173,6 +198,7 @@ pub static PROVIDERS: &[Provider] = &[
         key_env: &["DASHSCOPE_API_KEY"],
         env_prefix: "DASHSCOPE",
         preferred: &["qwen3-max", "qwen-max", "qwen-plus"],
+        inspect: Inspect::Nothing,
         ..CLOUD
     },
     Provider {
@@ -197,13 +223,25 @@ pub static PROVIDERS: &[Provider] = &[
 
 /// A model in a file of this machine. It is not in the list: a runner knows its address, and people
 /// may call a server of their own `local`.
-pub static LOCAL_FILE: Provider =
-    Provider { name: "local", title: "Local model", env_prefix: "LOCAL", ..LOCAL };
+pub static LOCAL_FILE: Provider = Provider {
+    name: "local",
+    title: "Local model",
+    env_prefix: "LOCAL",
+    inspect: Inspect::File,
+    cache_hint: CacheHint::Slot,
+    ..LOCAL
+};
 
 /// What functions in other languages are like that are models. No dialect is spoken with them, and
 /// nobody knows their price.
-pub static WORKER: Provider =
-    Provider { name: "worker", title: "Worker", env_prefix: "WORKER", parallel: PARALLEL, ..LOCAL };
+pub static WORKER: Provider = Provider {
+    name: "worker",
+    title: "Worker",
+    env_prefix: "WORKER",
+    parallel: PARALLEL,
+    inspect: Inspect::Nothing,
+    ..LOCAL
+};
 
 /// The row called `name`.
 pub fn provider(name: &str) -> Option<&'static Provider> {

@@ -8,6 +8,7 @@ pub(crate) mod naming;
 mod routes;
 #[cfg(test)]
 pub(crate) mod tests;
+mod windows;
 
 pub use endpoint::Means;
 pub(crate) use endpoint::{key_id, login_id};
@@ -21,6 +22,7 @@ use althing_gateway::{Endpoint, split_effort};
 use routes::Known;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use windows::ListedWindows;
 
 /// What is known at one moment.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ pub struct Book {
     writes: i64,
     /// What was already looked up; every request asks.
     known: Known,
+    windows: ListedWindows,
 }
 
 /// A provider that was added.
@@ -77,10 +80,16 @@ impl Book {
             found: Found::default(),
             writes: shelf.writes,
             known: Known::default(),
+            windows: ListedWindows::default(),
         };
         let known = book.config.endpoints.iter().map(|it| book.remembered(it)).collect();
         book.found = Found { providers: known };
         book
+    }
+
+    /// This book with the windows that the one before it has heard of.
+    fn after(self, before: &Book) -> Book {
+        Book { windows: before.windows.clone(), ..self }
     }
 
     /// The server called `id`.

@@ -19,6 +19,7 @@ mod source;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod windows;
 mod words;
 mod workers;
 mod world;
@@ -34,6 +35,7 @@ pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
 pub(crate) use stored::base_url;
+pub use windows::ModelWindow;
 pub use workers::{Start, WorkerConfig};
 pub use world::World;
 
@@ -63,6 +65,8 @@ pub struct Config {
     pub method: Sourced<String>,
     /// Language of the answers, in English words; none: that of the question.
     pub language: Sourced<Option<String>>,
+    /// Tokens that every seat has at most; none: what its model has.
+    pub context_tokens: Sourced<Option<u64>>,
     pub max_cost_usd: Sourced<f64>,
     /// How long a model in a file stays loaded without being asked.
     pub local_idle_seconds: Sourced<u64>,
@@ -80,6 +84,8 @@ pub struct Config {
     pub agents: Vec<AgentConfig>,
     /// The person's own prices over the table.
     pub prices: Sourced<Prices>,
+    /// Tokens that single models have.
+    pub model_context_tokens: Sourced<Vec<ModelWindow>>,
     /// Where the TOML file is, or would be.
     pub file: Sourced<PathBuf>,
     /// The `.env` file that was read.
@@ -103,6 +109,7 @@ impl Config {
         config.extensions = extensions::read(&layers, &mut warnings);
         config.agents = agents::read(&layers.file, &mut warnings);
         config.prices = prices::read(&layers.file, &mut warnings);
+        config.model_context_tokens = windows::read(&layers.file, &mut warnings);
         layers.file.check_names(&mut warnings);
         config.warnings = cut(warnings);
         config
@@ -120,6 +127,7 @@ impl Config {
             export_format: Sourced::default(Format::Md),
             method: Sourced::default("standard".into()),
             language: Sourced::default(None),
+            context_tokens: Sourced::default(None),
             max_cost_usd: Sourced::default(1.0),
             local_idle_seconds: Sourced::default(300),
             pause_seconds: Sourced::default(300),
@@ -129,6 +137,7 @@ impl Config {
             extensions: vec![],
             agents: vec![],
             prices: Sourced::default(Prices::default()),
+            model_context_tokens: Sourced::default(vec![]),
             file: world.config_file(),
             dotenv: layers.dotenv_path(),
             data_dir: world.data_dir(),
@@ -173,6 +182,7 @@ impl Config {
         let workers = self.workers.iter().flat_map(WorkerConfig::rows);
         let extensions = self.extensions.iter().flat_map(ExtensionConfig::rows);
         let own = providers.chain(workers).chain(extensions).chain(prices::rows(self));
+        let own = own.chain(windows::rows(self));
         files.into_iter().chain(settings).chain(own).collect()
     }
 }

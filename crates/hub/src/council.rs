@@ -51,6 +51,8 @@ pub struct Wanted {
     pub no_fallback: bool,
     pub language: Option<String>,
     pub max_cost_usd: Option<f64>,
+    /// Tokens of every seat's window that its name gives no other.
+    pub context_tokens: Option<u64>,
 }
 
 /// A council that has begun.
@@ -138,7 +140,7 @@ impl Runs {
         let root = root(&wanted, &task)?;
         let recorded = recorded(&wanted, root.as_deref(), &self.library.means().world.cwd);
         task.repo_context.root = root.as_ref().map(|root| root.display().to_string());
-        let mut lineup = seating.lineup;
+        let mut lineup = seating.lineup.with_context_tokens(wanted.context_tokens);
         // A program in the folder looks for itself.
         let mut planners = lineup.seats.iter().rev().skip(1);
         let is_blind = planners.any(|seat| seat.agent.is_none());
@@ -173,7 +175,7 @@ impl Runs {
         opening.max_cost_usd = Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd));
         let offer = self.offer(&lineup.seats).await;
         opening.offered = offer.names();
-        let seats = self.seats(&lineup.seats, &offer)?;
+        let seats = self.seats(&lineup.seats, &offer).await?;
         let lease = self.library.store().lease(&id).await?;
         let log = RunLog::start(self.library.store().clone(), lease);
         let run = self.spawn(opening, &METHOD, seats, log, Past::none()).noting(&offer);

@@ -6,6 +6,7 @@ mod tests;
 
 use crate::book::Book;
 use crate::config::{Configured, is_model_name};
+use crate::store::ListedModel;
 use althing_gateway::{Gateway, Listed, display_name, family, is_chat_model};
 use althing_stdx::Fault;
 use althing_stdx::text::clip;
@@ -14,7 +15,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// How long a server on this machine or network may take; one that is there answers at once.
-const LOCAL_WAIT: Duration = Duration::from_millis(700);
+pub(crate) const LOCAL_WAIT: Duration = Duration::from_millis(700);
 /// Models kept of one provider; the rest of its list is dropped.
 const MODELS_MAX: usize = 500;
 /// Characters of a name to show; a longer one is cut.
@@ -111,7 +112,7 @@ impl Found {
 /// set apart.
 pub async fn discover(book: &Book, gateway: &Gateway, patience: Duration) -> Found {
     let endpoints = &book.config.endpoints;
-    let probes = endpoints.iter().map(|configured| probe(configured, gateway, patience));
+    let probes = endpoints.iter().map(|configured| probe(book, configured, gateway, patience));
     let mut providers = join_all(probes).await;
     for provider in &mut providers {
         provider.sort_out(book);
@@ -119,8 +120,14 @@ pub async fn discover(book: &Book, gateway: &Gateway, patience: Duration) -> Fou
     Found { providers }
 }
 
-async fn probe(configured: &Configured, gateway: &Gateway, patience: Duration) -> FoundProvider {
+async fn probe(
+    book: &Book,
+    configured: &Configured,
+    gateway: &Gateway,
+    patience: Duration,
+) -> FoundProvider {
     let (state, listed) = ask(configured, gateway, patience).await;
+    book.note_windows(&configured.endpoint, &listed);
     let models = models(configured, &listed);
     FoundProvider { configured: configured.clone(), state, models, disabled: vec![] }
 }
@@ -143,12 +150,17 @@ pub(crate) async fn ask(
     }
 }
 
-/// What of a list is kept: ids and names to show, each once.
-pub(crate) fn listing(listed: &[Listed]) -> Vec<(String, Option<String>)> {
+/// What of a list is kept, each model once.
+pub(crate) fn listing(listed: &[Listed]) -> Vec<ListedModel> {
     let fit = listed.iter().filter(|it| is_model_name(&it.id) && is_chat_model(&it.id));
     let mut seen = HashSet::new();
     let fit = fit.filter(|it| seen.insert(it.id.clone())).take(MODELS_MAX);
-    fit.map(|it| (it.id.clone(), it.display_name.clone())).collect()
+    let kept = |it: &Listed| ListedModel {
+        model: it.id.clone(),
+        display: it.display_name.clone(),
+        context_tokens: it.context_tokens,
+    };
+    fit.map(kept).collect()
 }
 
 /// Many programs listen on llama-swap's usual port; it signs its list.

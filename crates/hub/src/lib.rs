@@ -16,4 +16,5 @@ pub mod runs;
 pub mod secrets;
 pub mod service;
 pub mod store;
+pub mod windows;
 pub mod workers;

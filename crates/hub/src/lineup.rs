@@ -44,6 +44,8 @@ pub struct Sitting {
     pub demo: bool,
     /// The highest among the targets; none where nobody knows it.
     pub price: Option<Price>,
+    /// Tokens of the window that the person wants for this seat; none: what the model has.
+    pub context_tokens: Option<u64>,
 }
 
 impl Sitting {
@@ -64,6 +66,7 @@ impl Sitting {
             stance: None,
             demo: false,
             price: prices.price(endpoint, model),
+            context_tokens: None,
         }
     }
 
@@ -78,6 +81,7 @@ impl Sitting {
             price: price.reduce(highest).flatten(),
             targets,
             agent: None,
+            context_tokens: None,
         }
     }
 
@@ -85,6 +89,8 @@ impl Sitting {
     pub(crate) fn or(mut self, other: Sitting) -> Sitting {
         self.targets.extend(other.targets);
         self.price = highest(self.price, other.price);
+        let sizes = [self.context_tokens, other.context_tokens];
+        self.context_tokens = sizes.into_iter().flatten().min();
         self
     }
 
@@ -114,6 +120,7 @@ impl Sitting {
             stance: None,
             demo: false,
             price: None,
+            context_tokens: None,
         }
     }
 
@@ -127,11 +134,20 @@ impl Sitting {
             stance: None,
             demo: true,
             price: Some(Price::ZERO),
+            context_tokens: None,
         }
     }
 }
 
 impl Lineup {
+    /// Gives every seat that has no window of its own one of so many tokens.
+    pub fn with_context_tokens(mut self, tokens: Option<u64>) -> Lineup {
+        for seat in &mut self.seats {
+            seat.context_tokens = seat.context_tokens.or(tokens);
+        }
+        self
+    }
+
     /// `seats` under names that differ.
     fn new(seats: Vec<Sitting>, notes: Vec<String>) -> Lineup {
         let mut lineup = Lineup { seats: Vec::with_capacity(seats.len()), notes };
@@ -162,6 +178,7 @@ fn highest(a: Option<Price>, b: Option<Price>) -> Option<Price> {
         input: a.input.max(b.input),
         output: a.output.max(b.output),
         cached: a.cached.max(b.cached),
+        cache_write: a.cache_write.max(b.cache_write),
     })
 }
 
@@ -181,8 +198,8 @@ pub(crate) fn in_field(field: &'static str) -> impl Fn(Fault) -> Fault {
 }
 
 /// Seats exactly these: an alias, `provider:model`, a model's id, a name as it is shown,
-/// `demo:voice`, an agent; each may end in `@effort` and may be named more than once. Without findings the
-/// book's own count: what the providers listed when last asked.
+/// `demo:voice`, an agent; each may end in `@effort` and in the size of its window (`@32k`), and may
+/// be named more than once. Without findings the book's own count: what the providers listed when last asked.
 pub fn resolve(names: &[String], book: &Book, found: Option<&Found>) -> Result<Lineup> {
     if names.is_empty() || names.len() > SEATS_MAX {
         let count = names.len();
@@ -203,5 +220,6 @@ pub fn needs_discovery(names: &[String], book: &Book) -> bool {
 /// The seat of an earlier run, as it sat then.
 pub fn sit_again(seat: &SeatInfo, book: &Book) -> Result<Sitting> {
     let again = sitting(&seat.model, book)?;
-    Ok(Sitting { name: seat.name.clone(), stance: seat.stance.clone(), ..again })
+    let (name, stance) = (seat.name.clone(), seat.stance.clone());
+    Ok(Sitting { name, stance, context_tokens: seat.context_tokens, ..again })
 }

@@ -8,6 +8,7 @@ use crate::log::{RunLog, now_ms};
 use crate::service::chat::Counted;
 use crate::service::metrics::Metrics;
 use crate::store::new_run_id;
+use crate::windows;
 use crate::workers::{Offer, Tooled};
 use althing_assembly::event::{
     Continued, Ending, Event, Opening, Outcome, Parts, Quoted, Roles, SeatInfo, Speech, What,
@@ -132,7 +133,7 @@ impl Runs {
             true => self.offer(&request.lineup.seats).await,
             false => Arc::default(),
         };
-        let seats = self.seats(&request.lineup.seats, &offer)?;
+        let seats = self.seats(&request.lineup.seats, &offer).await?;
         let synthesizers = self.synthesizers(request.synthesizer, seats.len()).await?;
         let count = seats.len() as u32;
         let opening = Opening {
@@ -198,7 +199,7 @@ impl Runs {
             true => Arc::default(),
             false => self.offer(&sittings).await,
         };
-        let seats = self.seats(&sittings, &offer)?;
+        let seats = self.seats(&sittings, &offer).await?;
         let past = Past::read(&events, retry_failed);
         let log = RunLog::resume(self.library.store().clone(), lease, events);
         Ok(self.spawn(opening, method, seats, log, past).noting(&offer))
@@ -254,31 +255,53 @@ impl Runs {
         }
     }
 
-    pub(crate) fn seats(&self, sittings: &[Sitting], offer: &Arc<Offer>) -> Result<Vec<Seat>> {
-        let seats = sittings.iter().enumerate();
-        seats.map(|(index, sitting)| self.seat(index, sitting, offer)).collect()
+    pub(crate) async fn seats(
+        &self,
+        sittings: &[Sitting],
+        offer: &Arc<Offer>,
+    ) -> Result<Vec<Seat>> {
+        let windows = windows::seat_windows(&self.library, sittings).await;
+        let seats = sittings.iter().zip(windows).enumerate();
+        let seat = |(index, (sitting, window))| self.seat(index, sitting, window, offer);
+        seats.map(seat).collect()
     }
 
-    fn seat(&self, index: usize, sitting: &Sitting, offer: &Arc<Offer>) -> Result<Seat> {
+    fn seat(
+        &self,
+        index: usize,
+        sitting: &Sitting,
+        window: Window,
+        offer: &Arc<Offer>,
+    ) -> Result<Seat> {
         let price = sitting.price.map(|price| {
             let price: Price = Arc::new(move |usage| price.cost(usage).unwrap_or(0.0));
             price
         });
         let (name, stance) = (sitting.name.clone(), sitting.stance.clone());
-        let mut model = self.voice(sitting)?;
+        let mut model = self.sized_voice(sitting, Some(window.tokens))?;
         if takes_tools(sitting) {
             model = Tooled::over(model, offer.clone());
         }
-        Ok(Seat { index, name, stance, model, price, window: Window::UNKNOWN })
+        Ok(Seat { index, name, stance, model, price, window })
     }
 
     /// The model that sits there.
     pub(crate) fn voice(&self, sitting: &Sitting) -> Result<Arc<dyn Model>> {
+        self.sized_voice(sitting, None)
+    }
+
+    /// The model that sits there, asked for a window of so many tokens where a request does not say
+    /// otherwise.
+    fn sized_voice(
+        &self,
+        sitting: &Sitting,
+        context_tokens: Option<u64>,
+    ) -> Result<Arc<dyn Model>> {
         #[cfg(test)]
         if let Some(voice) = self.voices.get(&sitting.id) {
             return Ok(voice.clone());
         }
-        let voice = Counted::seated(&self.library, sitting, self.pace)?;
+        let voice = Counted::seated(&self.library, sitting, self.pace)?.sized(context_tokens);
         Ok(Arc::new(match &self.metrics {
             Some(metrics) => voice.by(metrics.clone()),
             None => voice,
@@ -368,6 +391,7 @@ pub(crate) fn seat_info(sitting: &Sitting) -> SeatInfo {
         name: sitting.name.clone(),
         stance: sitting.stance.clone(),
         demo: sitting.demo,
+        context_tokens: sitting.context_tokens,
     }
 }
 

@@ -156,13 +156,15 @@ pub struct Fault {
     pub retry_after: Option<Duration>,
     /// HTTP status of the provider's answer, where there was one.
     pub status: Option<u16>,
+    /// Tokens that the model takes in one call, where a refusal of a long prompt names them.
+    pub context_tokens: Option<u64>,
     pub source: Option<String>,
 }
 
 impl Fault {
     pub fn new(kind: Kind, message: impl fmt::Display) -> Fault {
         let message = message.to_string();
-        Fault { kind, message, retry_after: None, status: None, source: None }
+        Fault { kind, message, retry_after: None, status: None, context_tokens: None, source: None }
     }
 
     pub fn invalid(message: impl fmt::Display) -> Fault {
@@ -180,6 +182,12 @@ impl Fault {
 
     pub fn status(mut self, status: u16) -> Fault {
         self.status = Some(status);
+        self
+    }
+
+    /// Adds the limit that the other side named.
+    pub fn context_tokens(mut self, tokens: Option<u64>) -> Fault {
+        self.context_tokens = tokens;
         self
     }
 

@@ -17,11 +17,13 @@ mod seen;
 mod server;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use dialect::Dialect;
 pub use login::{Ending, Logins};
 pub use options::Options;
 pub use seen::{Route, Seen, State};
+pub use windows::{Question, Windows};
 
 use log::Log;
 use std::{

@@ -36,6 +36,10 @@ pub struct Ask {
     /// Stop before the run costs more dollars than this [default: 1.00, or the configuration's]
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
+    /// Tokens that each model may read and write in one call, 512 to 10000000, such as 8192 or 8k;
+    /// a size behind a name (gpt-5.1@32k) wins [default: what the model has]
+    #[arg(long, value_name = "N", value_parser = althing_gateway::parse_tokens)]
+    pub context_tokens: Option<u64>,
     /// Wait for Enter between the phases
     #[arg(long)]
     pub pause: bool,
@@ -93,6 +97,10 @@ pub struct Plan {
     /// Stop before the run costs more dollars than this [default: 1.00, or the configuration's]
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
+    /// Tokens that each model may read and write in one call, 512 to 10000000, such as 8192 or 8k;
+    /// a size behind a name (gpt-5.1@32k) wins [default: what the model has]
+    #[arg(long, value_name = "N", value_parser = althing_gateway::parse_tokens)]
+    pub context_tokens: Option<u64>,
     /// Only say what is wrong with the task, each error with its place
     #[arg(long)]
     pub check: bool,

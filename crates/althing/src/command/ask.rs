@@ -33,6 +33,7 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     let method = method(&args, &desk.config, names)?;
     let library = desk.library().await?;
     let lineup = seat(&args.models, method, &library).await?;
+    let lineup = lineup.with_context_tokens(args.context_tokens);
     if !args.output.quiet {
         lineup.notes.iter().for_each(|note| tell(desk.screen, note));
     }

@@ -4,12 +4,14 @@ use super::workers::offer;
 use super::{Desk, attended, print};
 use crate::terminal::flow::Flow;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Screen, WARN};
+use althing_chat::WindowSource;
 use althing_gateway::{PROVIDERS, WORKER};
 use althing_hub::agents;
-use althing_hub::book::Means;
+use althing_hub::book::{Library, Means};
 use althing_hub::config::{AGENTS, Config};
-use althing_hub::discover::{self, FoundProvider, State};
+use althing_hub::discover::{self, Found, FoundModel, FoundProvider, State};
 use althing_hub::lineup::{self, HOW_TO_ADD};
+use althing_hub::windows;
 use althing_hub::workers::{Trouble, Worker, Workers};
 use althing_stdx::{Fault, Kind, Result, text::one_line};
 use futures_util::FutureExt;
@@ -23,6 +25,10 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Characters of what is wrong with a worker; the advice behind it has to fit too.
 const TROUBLE_CHARS_MAX: usize = 200;
+/// Models of a provider whose windows are looked at.
+const WINDOWS_MAX: usize = 50;
+/// Models of a provider that are named for having only the default; the others are counted.
+const NAMES_MAX: usize = 6;
 
 /// One finding.
 enum Mark {
@@ -61,6 +67,7 @@ pub async fn examine() -> Result<()> {
         };
         report.line(Mark::Off, row.title, &hint);
     }
+    default_windows(&library, &found, &mut report).await;
     agents(library.means(), &book.config, &mut report).await;
     workers(library.workers(), &mut report).await?;
     if !desk.config.warnings.is_empty() {
@@ -77,6 +84,39 @@ pub async fn examine() -> Result<()> {
         report.plain(HOW_TO_ADD);
     }
     print(&report.text)
+}
+
+/// Names the models whose windows nobody knows: they get the default, which may be too small or too
+/// large.
+async fn default_windows(library: &Library, found: &Found, report: &mut Report) {
+    let windows = windows::found_windows(library, found, WINDOWS_MAX).await;
+    let is_default = |model: &&FoundModel| {
+        let window = windows.get(&model.id);
+        window.is_some_and(|window| window.source == WindowSource::Default)
+    };
+    let mut is_titled = false;
+    for provider in &found.providers {
+        let models: Vec<&FoundModel> = provider.models.iter().filter(is_default).collect();
+        let Some(window) = models.first().and_then(|model| windows.get(&model.id)) else {
+            continue;
+        };
+        if !is_titled {
+            report.title("Context windows that are only the default");
+            is_titled = true;
+        }
+        let names: Vec<&str> =
+            models.iter().take(NAMES_MAX).map(|model| model.model.as_str()).collect();
+        let more = match models.len().saturating_sub(NAMES_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let text = format!(
+            "{} tokens for {}{more}; context_tokens sets another number",
+            window.tokens,
+            names.join(", ")
+        );
+        report.line(Mark::Off, provider.id(), &text);
+    }
 }
 
 /// Which agents are there, their versions, and whether they are logged in.

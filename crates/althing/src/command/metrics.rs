@@ -64,10 +64,14 @@ fn page(screen: Screen, start: i64, since: Duration, minutes: &[Snapshot]) -> St
     let drawn: String = bars.iter().map(|count| bar(*count, most)).collect();
     format!(
         "Requests in the last {}: {requests} ({} failed)\n{drawn}▏ at most {most} per column\n\
-         Tokens: {} in, {} out\nCost: {}\n",
+         Tokens: {} in{}, {} out\nCost: {}\n",
         words(since),
         sum(|it| it.requests_failed),
         sum(|it| it.prompt_tokens_total),
+        match sum(|it| it.cached_tokens_total) {
+            0 => String::new(),
+            cached => format!(" ({cached} cached)"),
+        },
         sum(|it| it.completion_tokens_total),
         cost(minutes)
     )
@@ -117,6 +121,7 @@ fn line(it: &Snapshot) -> String {
         "window_start_ms": it.window_start_ms, "window_end_ms": it.window_end_ms,
         "requests_total": it.requests_total, "requests_failed": it.requests_failed,
         "prompt_tokens_total": it.prompt_tokens_total,
+        "cached_tokens_total": it.cached_tokens_total,
         "completion_tokens_total": it.completion_tokens_total,
         "cost_total": it.cost_total, "requests_unpriced": it.requests_unpriced,
     });

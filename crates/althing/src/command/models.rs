@@ -5,9 +5,12 @@ use super::{Desk, print};
 use crate::args::{self, ModelAction};
 use crate::terminal::table::table;
 use althing_assembly::demo;
+use althing_chat::{Window, WindowSource};
 use althing_hub::book::Entry;
 use althing_hub::discover::{self, FoundModel, FoundProvider, ModelSource, State};
+use althing_hub::windows;
 use althing_stdx::{Fault, Result, text::one_line};
+use std::collections::HashMap;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,19 +41,23 @@ async fn list(args: args::ModelList) -> Result<()> {
     let library = desk.library_to_read().await?;
     let book = library.book();
     let found = discover::discover(&book, library.gateway(), PATIENCE).await;
+    let limit = if args.all || args.json { usize::MAX } else { SHOWN };
+    let windows = windows::found_windows(&library, &found, limit).await;
     if args.json {
-        return print(&found.providers.iter().flat_map(json_lines).collect::<String>());
+        let lines = found.providers.iter().flat_map(|it| json_lines(it, &windows));
+        return print(&lines.collect::<String>());
     }
-    let limit = if args.all { usize::MAX } else { SHOWN };
-    let head = ["MODEL", "NAME", "FROM"].map(String::from).to_vec();
+    let head = ["MODEL", "NAME", "CONTEXT", "FROM"].map(String::from).to_vec();
+    let windows = &windows;
     let models = found
         .providers
         .iter()
-        .flat_map(|provider| all(provider).take(limit).map(move |it| row(provider, it)));
+        .flat_map(|provider| all(provider).take(limit).map(move |it| row(provider, it, windows)));
     let voices = demo::VOICES.iter().map(|voice| {
         vec![
             format!("demo:{}", voice.name),
             voice.display.into(),
+            String::new(),
             "built in: scripted, not a model".into(),
         ]
     });
@@ -68,7 +75,11 @@ fn all(provider: &FoundProvider) -> impl Iterator<Item = (&FoundModel, bool)> {
     enabled.chain(provider.disabled.iter().map(|model| (model, false)))
 }
 
-fn row(provider: &FoundProvider, (model, is_enabled): (&FoundModel, bool)) -> Vec<String> {
+fn row(
+    provider: &FoundProvider,
+    (model, is_enabled): (&FoundModel, bool),
+    windows: &HashMap<String, Window>,
+) -> Vec<String> {
     let from = match (model.source, &provider.state) {
         (ModelSource::Listed, _) => provider.configured.endpoint.who(),
         (ModelSource::Configured, State::Reachable) => {
@@ -79,7 +90,19 @@ fn row(provider: &FoundProvider, (model, is_enabled): (&FoundModel, bool)) -> Ve
         }
     };
     let state = if is_enabled { "" } else { ", disabled" };
-    vec![model.id.clone(), model.display.clone(), format!("{from}{state}")]
+    let window = windows.get(&model.id).map(show_window).unwrap_or_default();
+    vec![model.id.clone(), model.display.clone(), window, format!("{from}{state}")]
+}
+
+/// Shows the tokens of a window and who says so.
+fn show_window(window: &Window) -> String {
+    let Window { tokens, source } = window;
+    match source {
+        WindowSource::Configured => format!("{tokens} (set)"),
+        WindowSource::Provider => tokens.to_string(),
+        WindowSource::Table => format!("{tokens} (table)"),
+        WindowSource::Default => format!("{tokens} (default)"),
+    }
 }
 
 /// Why a provider shows none or not all of its models.
@@ -115,7 +138,7 @@ fn unused(entry: &Entry) -> Option<String> {
     Some(format!("{} ({}, added): {trouble}", entry.row.name, entry.row.id))
 }
 
-fn json_lines(provider: &FoundProvider) -> Vec<String> {
+fn json_lines(provider: &FoundProvider, windows: &HashMap<String, Window>) -> Vec<String> {
     let reachable = provider.state == State::Reachable;
     let line = |(model, is_enabled): (&FoundModel, bool)| {
         serde_json::json!({
@@ -127,6 +150,8 @@ fn json_lines(provider: &FoundProvider) -> Vec<String> {
             "listed": model.source == ModelSource::Listed,
             "reachable": reachable,
             "enabled": is_enabled,
+            "context_tokens": windows.get(&model.id).map(|window| window.tokens),
+            "context_source": windows.get(&model.id).map(|window| window.source),
         })
     };
     all(provider).map(|it| format!("{}\n", line(it))).collect()

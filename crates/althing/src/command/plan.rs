@@ -174,5 +174,6 @@ fn wanted(args: args::Plan, task: Value, desk: &Desk) -> Wanted {
         no_fallback: args.no_fallback,
         language: None,
         max_cost_usd: args.max_cost,
+        context_tokens: args.context_tokens,
     }
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
+mod caching;
 mod thinking;
 
 /// The base URL is the server itself.
@@ -32,15 +33,17 @@ const MAX_TOKENS: u32 = 8192;
 
 fn write(model: &str, ask: &Ask) -> Result<Request> {
     let max_tokens = ask.max_tokens.unwrap_or(MAX_TOKENS);
+    let mut messages = messages(&ask.messages);
+    let breakpoints = caching::keep_last_breakpoints(&mut messages);
     let mut body = json!({
         "model": model,
         "max_tokens": max_tokens,
-        "messages": messages(&ask.messages),
+        "messages": messages,
         "stream": ask.stream,
     });
     let system = ask.system();
     if !system.is_empty() {
-        body["system"] = system.into();
+        body["system"] = caching::system(system, breakpoints);
     }
     if !ask.tools.is_empty() {
         let tools = ask.tools.iter().map(|tool| {
@@ -109,14 +112,12 @@ fn blocks(message: &Message) -> Vec<Value> {
         let id = wire_id(message.tool_call_id.as_deref().unwrap_or_default());
         return vec![json!({ "type": "tool_result", "tool_use_id": id, "content": text })];
     }
-    // Empty text blocks are refused.
-    let text = Some(text).filter(|text| !text.trim().is_empty());
-    let text = text.map(|text| json!({ "type": "text", "text": text }));
+    let texts = caching::text_blocks(text, &message.cache_ends);
     let calls = message.tool_calls.iter().map(|call| {
         let (id, input) = (wire_id(&call.id), arguments_object(&call.arguments));
         json!({ "type": "tool_use", "id": id, "name": call.name, "input": input })
     });
-    text.into_iter().chain(calls).collect()
+    texts.into_iter().chain(calls).collect()
 }
 
 /// Ids of other providers may hold characters that are refused here.
@@ -196,6 +197,8 @@ impl Tokens {
             input: self.input_tokens.map(|input| input.saturating_add(cache)),
             output: self.output_tokens,
             cached: self.cache_read_input_tokens,
+            // Most answers say 0 here, which tells nothing.
+            cache_written: self.cache_creation_input_tokens.filter(|tokens| *tokens > 0),
             ..Usage::default()
         }
     }

@@ -27,6 +27,8 @@ pub static GEMINI: Dialect = Dialect {
 /// words get the last one.
 const BUDGETS: &[(&str, u32)] = &[("none", 0), ("minimal", 1024), ("low", 1024), ("medium", 8192)];
 const BUDGET_HIGH: u32 = 24576;
+/// No model of 2.5 takes a smaller budget but none at all.
+const BUDGET_MIN: u32 = 512;
 /// Gemini 3 and later refuse a call in the history without the signature it came with. This is the
 /// documented stand-in for one that nobody kept.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -70,7 +72,8 @@ fn config(model: &str, ask: &Ask) -> Map<String, Value> {
     if let Some(temperature) = ask.temperature {
         config.insert("temperature".into(), decimal(temperature));
     }
-    if let Some(thinking) = ask.effort.as_deref().and_then(|effort| thinking(model, effort)) {
+    let effort = ask.effort.as_deref();
+    if let Some(thinking) = effort.and_then(|effort| thinking(model, effort, ask.max_tokens)) {
         config.insert("thinkingConfig".into(), thinking);
     }
     if !ask.stop.is_empty() {
@@ -86,7 +89,7 @@ fn config(model: &str, ask: &Ask) -> Map<String, Value> {
 }
 
 /// Gemini 2.5 takes a budget, 3 and later a level; older ones refuse both.
-fn thinking(model: &str, effort: &str) -> Option<Value> {
+fn thinking(model: &str, effort: &str, max_tokens: Option<u32>) -> Option<Value> {
     if model.contains("gemini-1") || model.contains("gemini-2.0") {
         return None;
     }
@@ -97,13 +100,22 @@ fn thinking(model: &str, effort: &str) -> Option<Value> {
     }
     let row = BUDGETS.iter().find(|(word, _)| *word == effort);
     let budget = row.map_or(BUDGET_HIGH, |(_, tokens)| *tokens);
+    // The limit counts thoughts and answer together.
+    let half = max_tokens.map_or(u32::MAX, |max| (max / 2).max(BUDGET_MIN));
+    let budget = budget.min(half);
     Some(json!({ "includeThoughts": budget > 0, "thinkingBudget": budget }))
 }
 
 /// The model's place in the path, with nothing in it that could lead elsewhere.
 pub(crate) fn resource(model: &str) -> String {
-    let mut path = String::from(if model.contains('/') { "" } else { "models/" });
-    for byte in model.bytes() {
+    let folder = if model.contains('/') { "" } else { "models/" };
+    format!("{folder}{}", escape_path(model))
+}
+
+/// Escapes what may not stand in a path; slashes stay.
+pub(crate) fn escape_path(text: &str) -> String {
+    let mut path = String::with_capacity(text.len());
+    for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
                 path.push(byte as char);

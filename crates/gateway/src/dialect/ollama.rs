@@ -37,6 +37,10 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
         body["tools"] = ask.tools.iter().map(tool).collect();
     }
     let mut options = Map::new();
+    if let Some(tokens) = ask.context_tokens {
+        // Without it a longer prompt loses its beginning, and nobody is told.
+        options.insert("num_ctx".into(), tokens.into());
+    }
     if let Some(max) = ask.max_tokens {
         options.insert("num_predict".into(), max.into());
     }

@@ -115,6 +115,7 @@ struct Chunk<'a> {
     choices: Option<Vec<Choice<'a>>>,
     usage: Option<Tokens>,
     x_groq: Option<Groq>,
+    timings: Option<Timings>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -157,6 +158,14 @@ struct Groq {
     usage: Option<Tokens>,
 }
 
+/// What llama-server counts besides, in a place of its own.
+#[derive(Deserialize)]
+struct Timings {
+    /// Tokens of the prompt that were in the cache.
+    #[serde(default, deserialize_with = "count")]
+    cache_n: Option<u64>,
+}
+
 /// The other names are those of `/responses`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -188,6 +197,12 @@ struct Details {
 /// The counts in a `usage` object.
 pub(crate) fn usage(object: &RawValue) -> Option<Usage> {
     serde_json::from_str(object.get()).ok().map(|tokens: Tokens| tokens.usage())
+}
+
+/// The cached tokens in a `timings` object.
+pub(crate) fn cached_in_timings(object: &RawValue) -> Option<Usage> {
+    let timings: Timings = serde_json::from_str(object.get()).ok()?;
+    Some(Usage { cached: Some(timings.cache_n?), ..Usage::default() })
 }
 
 impl Tokens {
@@ -235,9 +250,11 @@ impl Parser for Chat {
         if let Some(choice) = chunk.choices.into_iter().flatten().next() {
             self.choice(choice, out)?;
         }
-        if let Some(tokens) = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage)) {
-            out.usage(tokens.usage());
-        }
+        let tokens = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage));
+        let mut usage = tokens.map(|tokens| tokens.usage()).unwrap_or_default();
+        usage.cached = usage.cached.or(chunk.timings.and_then(|timings| timings.cache_n));
+        // Where nothing is counted, nothing is new.
+        out.usage(usage);
         Ok(())
     }
 
@@ -335,6 +352,33 @@ struct Entry {
     max_model_len: Option<u64>,
     #[serde(default, deserialize_with = "count")]
     max_context_length: Option<u64>,
+    /// OpenRouter: who serves the model may take less than the model does.
+    top_provider: Option<Server>,
+    /// llama-server.
+    meta: Option<Meta>,
+}
+
+#[derive(Deserialize)]
+struct Server {
+    #[serde(default, deserialize_with = "count")]
+    context_length: Option<u64>,
+}
+
+/// What the model was trained on stands there too, and says nothing about what is loaded.
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(default, deserialize_with = "count")]
+    n_ctx: Option<u64>,
+}
+
+impl Entry {
+    fn context_tokens(&self) -> Option<u64> {
+        let own = [self.context_length, self.context_window, self.max_model_len];
+        let own = own.into_iter().chain([self.max_context_length]).flatten().find(|it| *it > 0);
+        let served = self.top_provider.as_ref().and_then(|it| it.context_length);
+        let loaded = self.meta.as_ref().and_then(|it| it.n_ctx);
+        [own, served, loaded].into_iter().flatten().filter(|it| *it > 0).min()
+    }
 }
 
 fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
@@ -342,9 +386,7 @@ fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
         List::Wrapped { data } | List::Bare(data) => data,
     };
     let listed = |entry: Entry| Listed {
-        context_tokens: (entry.context_length.or(entry.context_window))
-            .or(entry.max_model_len)
-            .or(entry.max_context_length),
+        context_tokens: entry.context_tokens(),
         id: entry.id,
         display_name: entry.display_name.or(entry.name),
         owned_by: entry.owned_by,

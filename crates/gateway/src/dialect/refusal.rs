@@ -1,6 +1,8 @@
 //! What an error of a provider means. One table for all dialects: every server that copies a wire
 //! copies some of its errors and makes up the rest.
 
+mod limit;
+
 use super::{Refusal, wait};
 use althing_stdx::redact::redact;
 use althing_stdx::text::one_line;
@@ -74,10 +76,30 @@ const TELLING: &[(Kind, &[&str])] = &[
             "maximum prompt length",
             "exceed context limit",
             "exceeds the context length",
+            "exceeds maximum context length",
+            "exceeded max context length",
             "greater than the context length",
             "exceeds the maximum number of tokens",
+            "exceeds the context window",
+            "exceed context window",
+            "context window exceeds limit",
             "range of input length",
             "request_too_large",
+            // vLLM.
+            "maximum model length",
+            "context length is only",
+            // LM Studio, in its own words.
+            "when context the overflows",
+            "tokens when the context overflows",
+            // Groq.
+            "reduce the length of the messages",
+            // Mistral, xAI, Copilot, Moonshot, Together, Bedrock, Z.ai.
+            "too large for model with",
+            "model_max_prompt_tokens_exceeded",
+            "exceeded model token limit",
+            "`max_new_tokens` must be <=",
+            "input is too long for requested model",
+            "prompt exceeds max length",
         ],
     ),
     (
@@ -123,6 +145,8 @@ struct Said {
     /// The provider's own sentence; empty where it sent nothing that can be shown.
     message: String,
     wait: Option<Duration>,
+    /// Tokens of the window, where the error has a field for them.
+    context_tokens: Option<u64>,
 }
 
 impl Said {
@@ -150,6 +174,8 @@ impl Said {
         let mut said = Said {
             code: code.and_then(|code| u16::try_from(code).ok()).filter(|code| *code >= 400),
             is_json: true,
+            // llama-server's own field.
+            context_tokens: error.get("n_ctx").and_then(Value::as_u64),
             message: raw.map_or(message.into(), |raw| format!("{message}: {raw}")),
             ..Said::default()
         };
@@ -212,8 +238,10 @@ impl Said {
             Some(status) => format!("{ours} (HTTP {status})"),
             None => ours.into(),
         };
+        let limit = || self.context_tokens.or_else(|| limit::read_limit(&self.words));
+        let limit = (kind == Kind::ContextTooLong).then(limit).flatten();
         // Redacted before it is cut: half a key would not be known for one.
-        Fault::new(kind, one_line(&redact(&text), MESSAGE_CHARS_MAX))
+        Fault::new(kind, one_line(&redact(&text), MESSAGE_CHARS_MAX)).context_tokens(limit)
     }
 }
 

@@ -87,8 +87,10 @@ fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
     for (model, entry) in listed.iter_mut().zip(&offered) {
         model.owned_by = entry["vendor"].as_str().map(str::to_string).or(model.owned_by.take());
         let limits = &entry["capabilities"]["limits"];
-        model.context_tokens =
-            limits["max_context_window_tokens"].as_u64().or(model.context_tokens);
+        // Some take a shorter prompt than their window would hold.
+        let sizes = ["max_context_window_tokens", "max_prompt_tokens"];
+        let sizes = sizes.iter().filter_map(|size| limits[size].as_u64());
+        model.context_tokens = sizes.min().or(model.context_tokens);
     }
     Ok(listed)
 }

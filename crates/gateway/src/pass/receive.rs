@@ -5,6 +5,7 @@ use super::stream::fits;
 use super::tail::count;
 use super::{Declined, PassRequest};
 use crate::call::{Deadline, from_now, late};
+use crate::dialect::openai::cached_in_timings;
 use crate::dialect::{in_stream, parse};
 use crate::http::{Body, Incoming};
 use crate::{Endpoint, Limits};
@@ -151,6 +152,8 @@ struct Whole<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timings: Option<&'a RawValue>,
 }
 
 /// A whole answer may be an error too, and be cut. What it counts is read on the way.
@@ -160,6 +163,11 @@ fn look(body: &[u8], request: &PassRequest) -> Result<Option<Usage>> {
     let whole: Whole<'_> = parse(text)?;
     match whole.error {
         Some(error) => Err(in_stream(error)),
-        None => Ok(whole.usage.and_then(count(request.dialect))),
+        None => {
+            let usage = whole.usage.and_then(count(request.dialect));
+            let cached = whole.timings.and_then(cached_in_timings).and_then(|it| it.cached);
+            // The counts themselves know better.
+            Ok(usage.map(|usage| Usage { cached: usage.cached.or(cached), ..usage }))
+        }
     }
 }

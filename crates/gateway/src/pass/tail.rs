@@ -8,8 +8,10 @@ use althing_stdx::Fault;
 use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
-const USAGE: &[u8] = b"\"usage\"";
-const ERROR: &[u8] = b"\"error\"";
+/// What is looked for. llama-server tells in its timings what its cache had.
+const KEYS: [&[u8]; 3] = [b"\"usage\"", b"\"error\"", b"\"timings\""];
+const ERROR: usize = 1;
+const TIMINGS: usize = 2;
 /// Bytes of a value that comes in pieces; a longer one is not looked at.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
@@ -26,7 +28,7 @@ pub(super) struct Tail {
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<Fault>,
     count: Count,
-    keys: [Finder<'static>; 2],
+    keys: [Finder<'static>; 3],
     /// The end of what came, where a key or its value is not complete.
     rest: Vec<u8>,
 }
@@ -40,7 +42,7 @@ enum Value<'a> {
 
 impl Tail {
     pub(super) fn new(dialect: &Dialect) -> Tail {
-        let keys = [Finder::new(USAGE), Finder::new(ERROR)];
+        let keys = KEYS.map(|key| Finder::new(key));
         Tail { usage: None, error: None, count: count(dialect), keys, rest: vec![] }
     }
 
@@ -69,7 +71,7 @@ impl Tail {
             let mut from = 0;
             while let Some(found) = self.keys[key].find(&bytes[from..]) {
                 let at = from + found;
-                from = at + USAGE.len();
+                from = at + KEYS[key].len();
                 match value(&bytes[from..]) {
                     Value::Whole(object) => self.take(key, object),
                     Value::Cut => {
@@ -84,9 +86,15 @@ impl Tail {
     }
 
     fn take(&mut self, key: usize, object: &RawValue) {
-        if key == 1 {
+        if key == ERROR {
             self.error.get_or_insert_with(|| in_stream(object));
-        } else if let Some(later) = (self.count)(object) {
+            return;
+        }
+        let later = match key {
+            TIMINGS => openai::cached_in_timings(object),
+            _ => (self.count)(object),
+        };
+        if let Some(later) = later {
             self.usage.get_or_insert_default().update(later);
         }
     }
@@ -103,7 +111,8 @@ fn value(bytes: &[u8]) -> Value<'_> {
         object @ [b'{', ..] => {
             match serde_json::Deserializer::from_slice(object).into_iter::<&RawValue>().next() {
                 Some(Ok(object)) => Value::Whole(object),
-                Some(Err(error)) if error.is_eof() => Value::Cut,
+                // A number that is cut behind its point passes for a wrong one.
+                Some(Err(error)) if error.is_eof() || ends_in_number(object) => Value::Cut,
                 _ => Value::None,
             }
         }
@@ -111,10 +120,16 @@ fn value(bytes: &[u8]) -> Value<'_> {
     }
 }
 
+/// Tells whether `bytes` may end in the middle of a number.
+fn ends_in_number(bytes: &[u8]) -> bool {
+    matches!(bytes.last(), Some(b'.' | b'e' | b'E' | b'+' | b'-'))
+}
+
 /// Where a key begins that the end of `bytes` cuts; their length where there is none.
 fn cut_key(bytes: &[u8]) -> usize {
-    let first = bytes.len().saturating_sub(USAGE.len() - 1);
-    let cut = |at: &usize| [USAGE, ERROR].iter().any(|key| key.starts_with(&bytes[*at..]));
+    let longest = KEYS.iter().map(|key| key.len()).max().unwrap_or(0);
+    let first = bytes.len().saturating_sub(longest - 1);
+    let cut = |at: &usize| KEYS.iter().any(|key| key.starts_with(&bytes[*at..]));
     (first..bytes.len()).find(cut).unwrap_or(bytes.len())
 }
 
@@ -154,6 +169,13 @@ mod tests {
         let messages = r#"{"message":{"usage":{"input_tokens":4,"cache_read_input_tokens":3,
             "output_tokens":1}}} {"usage":{"output_tokens":5}}"#;
         check(&ANTHROPIC, messages, usage(7, 5, Some(3)), false);
+        let written = r#"{"message":{"usage":{"input_tokens":4,"cache_read_input_tokens":3,
+            "cache_creation_input_tokens":9,"output_tokens":1}}} {"usage":{"output_tokens":5}}"#;
+        let want = usage(16, 5, Some(3)).map(|it| Usage { cache_written: Some(9), ..it });
+        check(&ANTHROPIC, written, want, false);
+        let llama = r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5},
+            "timings":{"cache_n":6,"prompt_n":1,"prompt_ms":4.5}}"#;
+        check(&OPENAI, llama, usage(7, 5, Some(6)), false);
     }
 
     #[test]

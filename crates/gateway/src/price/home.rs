@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 /// Whether what answers at `base_url` costs nobody anything. An address that cannot be read is
 /// nobody's own.
-pub(super) fn is_home(base_url: &str) -> bool {
+pub(crate) fn is_home(base_url: &str) -> bool {
     let url = base_url.parse::<Uri>().ok();
     url.as_ref().and_then(Uri::host).is_some_and(is_own)
 }

@@ -161,7 +161,7 @@ impl Library {
         let is_whole =
             shelf.providers.iter().zip(&opened).all(|(row, it)| !row.enabled || it.is_ok());
         self.openers.keep(&shelf.providers);
-        let book = Arc::new(Book::new(&self.base, shelf, opened));
+        let book = Arc::new(Book::new(&self.base, shelf, opened).after(&self.book.load()));
         let before = self.book.swap(book.clone());
         book.changes_since(&before).into_iter().for_each(|change| self.changes.tell(change));
         *due = (!is_whole).then(|| Instant::now() + TRY_AGAIN);

@@ -60,6 +60,7 @@ fn book(vars: &[(&str, &str)], lines: &[&str]) -> Book {
                 display: None,
                 enabled: !model.ends_with('!'),
                 listed_at_ms: Some(1),
+                context_tokens: None,
             });
             shelf.models.insert(id.into(), models.collect());
         } else {

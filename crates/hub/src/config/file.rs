@@ -19,9 +19,10 @@ pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// The keys of `[providers.<id>]`.
 const PROVIDER_KEYS: &[&str] =
-    &["provider", "api_key", "api_key_env", "base_url", "models", "parallel"];
+    &["provider", "api_key", "api_key_env", "base_url", "models", "parallel", "context_tokens"];
 /// The sections that are no settings.
-const SECTIONS: &[&str] = &["providers", "prices", "logins", "agents", "workers", "extensions"];
+const SECTIONS: &[&str] =
+    &["providers", "prices", "model_context_tokens", "logins", "agents", "workers", "extensions"];
 
 /// What the file says; empty where there is none. It holds keys, so it cannot be printed.
 pub(super) struct TomlFile {
@@ -105,6 +106,12 @@ impl TomlFile {
         table.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// What `[model_context_tokens]` says, in the order of the file.
+    pub(super) fn model_windows(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let table = self.table.get(super::windows::SECTION).and_then(Value::as_table);
+        table.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+    }
+
     pub(super) fn source(&self) -> Source {
         Source::File(self.path.clone())
     }
@@ -150,9 +157,11 @@ impl TomlFile {
             warnings.push(Warning::new("providers", &self.source(), problem));
         }
         super::logins::check(self, warnings);
-        if self.table.get("prices").is_some_and(|value| !value.is_table()) {
-            let problem = "must be a section: [prices]";
-            warnings.push(Warning::new("prices", &self.source(), problem));
+        for section in ["prices", super::windows::SECTION] {
+            if self.table.get(section).is_some_and(|value| !value.is_table()) {
+                let problem = format!("must be a section: [{section}]");
+                warnings.push(Warning::new(section, &self.source(), problem));
+            }
         }
     }
 

@@ -15,8 +15,8 @@ const PRICES_MAX: usize = 500;
 const USD_MAX: f64 = 10_000.0;
 /// Characters of a name that a warning shows.
 const NAME_CHARS_MAX: usize = 80;
-/// What a price says; the last one may be left out.
-const FIELDS: [&str; 3] = ["input", "output", "cached"];
+/// What a price says; the last two may be left out.
+const FIELDS: [&str; 4] = ["input", "output", "cached", "cache_write"];
 
 /// Everything `[prices]` says. A wrong price is a warning, and the table's stands.
 pub(super) fn read(file: &TomlFile, warnings: &mut Vec<Warning>) -> Sourced<Prices> {
@@ -40,8 +40,11 @@ pub(super) fn read(file: &TomlFile, warnings: &mut Vec<Warning>) -> Sourced<Pric
 /// One row for each price, as it is in force.
 pub(super) fn rows(config: &Config) -> impl Iterator<Item = Row> {
     config.prices.own().iter().map(|Own { place, model, price }| {
-        let Price { input, output, cached } = price;
-        let value = format!("input {input}, output {output}, cached {cached} USD per million");
+        let Price { input, output, cached, cache_write } = price;
+        let value = format!(
+            "input {input}, output {output}, cached {cached}, cache_write {cache_write} USD per \
+             million"
+        );
         Row::new(format!("prices.\"{place}:{model}\""), value, &config.prices.source)
     })
 }
@@ -58,7 +61,7 @@ fn entry(at: usize, name: &str, value: &Value) -> Result<Own, (String, String)> 
         return Err(wrong("must be named provider:model".into()));
     };
     let Some(table) = value.as_table() else {
-        return Err(wrong("must be { input = …, output = …, cached = … }".into()));
+        return Err(wrong("must be { input = …, output = …, cached = …, cache_write = … }".into()));
     };
     if let Some(name) = table.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         let near = nearest(name, FIELDS, 1).first().map_or(FIELDS.join(", "), ToString::to_string);
@@ -68,7 +71,9 @@ fn entry(at: usize, name: &str, value: &Value) -> Result<Own, (String, String)> 
     let input = amount(table, "input")?.ok_or_else(|| wrong("says no input".into()))?;
     let output = amount(table, "output")?.ok_or_else(|| wrong("says no output".into()))?;
     let cached = amount(table, "cached")?.unwrap_or(input);
-    Ok(Own { place: place.into(), model: model.into(), price: Price { input, output, cached } })
+    let cache_write = amount(table, "cache_write")?.unwrap_or(input);
+    let price = Price { input, output, cached, cache_write };
+    Ok(Own { place: place.into(), model: model.into(), price })
 }
 
 fn amount(table: &Table, field: &str) -> Result<Option<f64>, (String, String)> {

@@ -7,7 +7,7 @@ use super::key;
 use super::layers::{Layers, Raw};
 use super::settings::{is_model_name, split_list};
 use super::source::{Row, Source, Sourced, Warning, shown};
-use althing_gateway::{Endpoint, PROVIDERS, Provider, WORKER, provider};
+use althing_gateway::{Endpoint, PROVIDERS, Provider, WORKER, parse_tokens, provider};
 use althing_stdx::redact::Secret;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub struct Configured {
     pub key_source: Option<Source>,
     pub url_source: Source,
     pub parallel_source: Source,
+    /// Tokens that each of its models has at most, where the person says so.
+    pub context_tokens: Option<Sourced<u64>>,
     /// Whether the person set anything of it. What is not explicit may well not be there.
     pub explicit: bool,
 }
@@ -61,6 +63,9 @@ impl Configured {
             rows.push(row("models", ids.join(", "), &self.models_source));
         }
         rows.push(row("parallel", endpoint.parallel.to_string(), &self.parallel_source));
+        if let Some(Sourced { value, source }) = &self.context_tokens {
+            rows.push(row("context_tokens", value.to_string(), source));
+        }
         rows
     }
 }
@@ -142,6 +147,7 @@ impl<'a> Reader<'a, '_> {
         let key = self.key(id, row);
         let models = self.models(id, row);
         let parallel = self.parallel(id, row);
+        let context_tokens = self.context_tokens(id, row);
         let is_row = id == row.name;
         let url_source = url.as_ref().map_or_else(|warning| &warning.source, |url| &url.source);
         let url_is_given = *url_source != Source::Default;
@@ -176,6 +182,7 @@ impl<'a> Reader<'a, '_> {
             key_source: key.1,
             url_source: url.source,
             parallel_source: parallel.source,
+            context_tokens,
             explicit,
         })
     }
@@ -295,6 +302,18 @@ impl<'a> Reader<'a, '_> {
             }
         }
         Sourced { value: models, source: raw.source }
+    }
+
+    /// Tokens of its models; a wrong number is a warning, and none is set.
+    fn context_tokens(&mut self, id: &str, row: &Provider) -> Option<Sourced<u64>> {
+        let raw = self.value(id, row, "CONTEXT_TOKENS", "context_tokens")?;
+        match parse_tokens(&raw.text) {
+            Ok(value) => Some(Sourced { value, source: raw.source }),
+            Err(problem) => {
+                self.warn(id, "context_tokens", &raw.source, problem);
+                None
+            }
+        }
     }
 
     /// Calls at once: the person's own number, else by the mode, else what suits the provider.

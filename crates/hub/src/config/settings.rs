@@ -5,6 +5,7 @@ use super::layers::{Layers, Raw};
 use super::source::{Source, Sourced, Warning, shown};
 use super::{Config, World};
 use althing_assembly::methods;
+use althing_gateway::parse_tokens;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
@@ -47,6 +48,8 @@ pub(super) static SETTINGS: &[Setting] = &[
     setting!(rounds_per_agent, "QUORUM_ROUNDS_PER_AGENT", true, |it| whole(it.text, 1..=10), text),
     setting!(synthesizer, "QUORUM_SYNTHESIZER", true, |it| choice(it.text), name),
     setting!(language, "QUORUM_DEFAULT_LANGUAGE", true, |it| language(it.text).map(Some), maybe),
+    setting!(context_tokens, "ALTHING_CONTEXT_TOKENS", true,
+             |it| parse_tokens(it.text).map(Some), maybe_number),
     setting!(max_cost_usd, "ALTHING_MAX_COST", false, |it| dollars(it.text), text),
     setting!(model_timeout_seconds, "QUORUM_MODEL_TIMEOUT", true,
              |it| whole(it.text, 10..=600), text),
@@ -232,6 +235,10 @@ fn list(values: &[String]) -> String {
 
 fn maybe(value: &Option<String>) -> String {
     value.clone().unwrap_or_default()
+}
+
+fn maybe_number(value: &Option<u64>) -> String {
+    value.map(|number| number.to_string()).unwrap_or_default()
 }
 
 fn path(value: &Path) -> String {

@@ -47,6 +47,7 @@ impl Configured {
             models_source: Source::Default,
             url_source: Source::Stored,
             parallel_source: Source::Default,
+            context_tokens: None,
             explicit: true,
         }
     }

@@ -10,6 +10,7 @@ use althing_assembly::council::PLANNERS_MAX;
 use althing_assembly::council::schema::Problem;
 use althing_assembly::council::task::{Agent, Task};
 use althing_assembly::event::SeatInfo;
+use althing_gateway::{split_context, split_effort};
 use althing_stdx::{Fault, Result};
 use std::time::Duration;
 
@@ -113,13 +114,14 @@ pub(super) fn sit_again(seats: &[SeatInfo], task: &Task, book: &Book) -> Result<
         match called {
             Some(Called::Program(program)) => {
                 let (name, stance) = (seat.name.clone(), seat.stance.clone());
-                Ok(Sitting { name, stance, ..(**program).clone() })
+                let context_tokens = seat.context_tokens;
+                Ok(Sitting { name, stance, context_tokens, ..(**program).clone() })
             }
             // Whoever answers in its place is named by the task alone.
             Some(model @ Called::Model { fallbacks, .. }) if !fallbacks.is_empty() => {
                 let (name, stance) = (seat.name.clone(), seat.stance.clone());
                 let again = sit(std::slice::from_ref(model), book, None)?.remove(0);
-                Ok(Sitting { name, stance, ..again })
+                Ok(Sitting { name, stance, context_tokens: seat.context_tokens, ..again })
             }
             _ => lineup::sit_again(seat, book),
         }
@@ -175,11 +177,17 @@ fn voice_of(agent: &Agent, field: &str, config: &Config) -> Result<Called> {
         }
     };
     let with_effort = |model: String| match &agent.reasoning_effort {
-        Some(effort) if !model.contains('@') => format!("{model}@{effort}"),
+        Some(effort) if !has_effort(&model) => format!("{model}@{effort}"),
         _ => model,
     };
     let fallbacks = agent.fallback_models.iter().map(|model| with_effort(at(model))).collect();
     Ok(Called::Model { model: with_effort(model), name, fallbacks, field: field.to_string() })
+}
+
+/// Tells whether a name says how hard to think; it may say how large the window is, too.
+fn has_effort(model: &str) -> bool {
+    let bare = split_context(model).map_or(model.into(), |(bare, _)| bare);
+    split_effort(&bare).1.is_some()
 }
 
 fn sit(called: &[Called], book: &Book, found: Option<&Found>) -> Result<Vec<Sitting>> {

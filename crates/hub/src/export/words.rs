@@ -85,12 +85,15 @@ pub fn totals(totals: &Totals) -> String {
     let least = |is_bound: bool| if is_bound { "at least " } else { "" };
     let tokens = match (totals.input_tokens + totals.output_tokens, totals.uncounted) {
         (0, 1..) => "tokens not counted".to_string(),
-        (_, uncounted) => format!(
-            "{}{} tokens in and {} out",
-            least(uncounted > 0),
-            thousands(totals.input_tokens),
-            thousands(totals.output_tokens)
-        ),
+        (_, uncounted) => {
+            let cached = match totals.cached_tokens {
+                0 => String::new(),
+                cached => format!(" ({} cached)", thousands(cached)),
+            };
+            let least = least(uncounted > 0);
+            let (input, output) = (thousands(totals.input_tokens), thousands(totals.output_tokens));
+            format!("{least}{input} tokens in{cached} and {output} out")
+        }
     };
     let cost = match totals.unpriced {
         0 if totals.cost_usd == 0.0 => "free".to_string(),
@@ -139,6 +142,10 @@ mod tests {
             "2 calls, 1\u{202f}234\u{202f}567 tokens in and 4 out, free",
         );
         check(counted, "2 calls, 30 tokens in and 4 out, $0.5000");
+        check(
+            Totals { cached_tokens: 1_000, input_tokens: 1_200, ..counted },
+            "2 calls, 1\u{202f}200 tokens in (1\u{202f}000 cached) and 4 out, $0.5000",
+        );
         check(
             Totals { uncounted: 1, unpriced: 1, ..counted },
             "2 calls, at least 30 tokens in and 4 out, at least $0.5000",

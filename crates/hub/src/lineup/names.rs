@@ -6,7 +6,7 @@ use crate::config::nearest::nearest;
 use crate::config::{Config, Configured, is_model_name};
 use crate::discover::Found;
 use althing_assembly::demo::{self, Pace};
-use althing_gateway::{PROVIDERS, Provider, Target, provider, split_effort};
+use althing_gateway::{PROVIDERS, Provider, Target, provider, split_context, split_effort};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 
@@ -26,8 +26,15 @@ const PREFIXES: &[(&str, &str)] = &[
     ("grok-", "xai"),
 ];
 
-/// The seat that `name` means.
+/// The seat that `name` means, with the size of its window where the name ends in one.
 pub(super) fn seat(name: &str, book: &Book, found: &Found) -> Result<Sitting> {
+    let split = split_context(name);
+    let (bare, context_tokens) =
+        split.map_err(|problem| Fault::invalid(format!("{}: {problem}", quoted(name))))?;
+    Ok(Sitting { context_tokens, ..unsized_seat(&bare, book, found)? })
+}
+
+fn unsized_seat(name: &str, book: &Book, found: &Found) -> Result<Sitting> {
     if let Some(seat) = known(name, book).or_else(|| listed(name, book, found)) {
         return seat.and_then(|seat| allowed(seat, book));
     }
@@ -43,7 +50,9 @@ pub(super) fn seat(name: &str, book: &Book, found: &Found) -> Result<Sitting> {
 
 /// Whether `name` is understood without asking any provider.
 pub(super) fn is_known(name: &str, book: &Book) -> bool {
-    known(name, book).or_else(|| listed(name, book, book.found())).is_some()
+    // A wrong size is told when the name is looked up.
+    let Ok((bare, _)) = split_context(name) else { return true };
+    known(&bare, book).or_else(|| listed(&bare, book, book.found())).is_some()
 }
 
 /// What `name` means as far as routes and configuration tell; none where only the providers know.

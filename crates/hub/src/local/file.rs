@@ -1,6 +1,5 @@
 //! A file that a person says is a model.
 
-use super::CONTEXT_TOKENS;
 use super::gguf::{self, Facts};
 use althing_gateway::Listed;
 use althing_stdx::text::printable;
@@ -37,7 +36,8 @@ impl ModelFile {
 
     /// It as a list of models has it.
     pub(crate) fn listed(&self) -> Listed {
-        let context_tokens = self.context.map(|tokens| tokens.min(CONTEXT_TOKENS).into());
+        // What the model was trained on; the runner gives it as much of that as is wanted.
+        let context_tokens = self.context.map(u64::from);
         Listed { id: self.name.clone(), display_name: None, owned_by: None, context_tokens }
     }
 }

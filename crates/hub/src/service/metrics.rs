@@ -284,6 +284,7 @@ fn snapshot(window_start_ms: i64, window_end_ms: i64, tally: &Tally) -> Snapshot
         completion_tokens_total: tally.completion,
         cost_total: (tally.requests > tally.unpriced).then_some(tally.cost_usd),
         requests_unpriced: tally.unpriced,
+        cached_tokens_total: tally.cached,
     }
 }
 

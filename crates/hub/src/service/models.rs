@@ -100,8 +100,9 @@ impl Service {
             let id = &configured.endpoint.id;
             let is_gone = state != State::Reachable && !configured.explicit;
             let listed = listing(&listed);
-            let is_new = listed.iter().map(|(id, _)| id.as_str()).collect::<HashSet<_>>()
-                != book.listed(id).map(|it| it.model.as_str()).collect::<HashSet<_>>();
+            let now = listed.iter().map(|it| (it.model.as_str(), it.context_tokens));
+            let before = book.listed(id).map(|it| (it.model.as_str(), it.context_tokens));
+            let is_new = now.collect::<HashSet<_>>() != before.collect::<HashSet<_>>();
             let is_old = age(book, id) > LIST_AGE_MAX && !listed.is_empty();
             // A server that was only looked for and is not there has no models.
             if (state == State::Reachable || is_gone) && (is_new || is_old) {

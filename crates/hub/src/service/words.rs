@@ -167,6 +167,8 @@ pub struct Snapshot {
     pub cost_total: Option<f64>,
     /// Requests whose price nobody knows; their cost is not in `cost_total`.
     pub requests_unpriced: i64,
+    /// Of `prompt_tokens_total`: read from the providers' caches.
+    pub cached_tokens_total: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,6 +27,8 @@ pub(crate) struct Tally {
     pub cost_usd: f64,
     /// Requests whose cost nobody knows.
     pub unpriced: i64,
+    /// Of `prompt`: read from a provider's cache.
+    pub cached: i64,
 }
 
 impl Tally {
@@ -37,6 +39,7 @@ impl Tally {
         self.completion = self.completion.saturating_add(more.completion);
         self.cost_usd += more.cost_usd;
         self.unpriced = self.unpriced.saturating_add(more.unpriced);
+        self.cached = self.cached.saturating_add(more.cached);
     }
 }
 
@@ -85,14 +88,16 @@ const ADD: &str = "ON CONFLICT DO UPDATE SET
     prompt = prompt + excluded.prompt,
     completion = completion + excluded.completion,
     cost_usd = cost_usd + excluded.cost_usd,
-    unpriced = unpriced + excluded.unpriced";
+    unpriced = unpriced + excluded.unpriced,
+    cached = cached + excluded.cached";
 
 fn add(db: &Connection, key: &Key, tally: &Tally) -> Result<(), Trouble> {
-    let sql = format!("INSERT INTO minutes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) {ADD}");
-    let Tally { requests, failed, prompt, completion, cost_usd, unpriced } = tally;
+    let sql = format!("INSERT INTO minutes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) {ADD}");
+    let Tally { requests, failed, prompt, completion, cost_usd, unpriced, cached } = tally;
     let Key { minute, provider, model } = key;
-    let row =
-        params![minute, provider, model, requests, failed, prompt, completion, cost_usd, unpriced];
+    let row = params![
+        minute, provider, model, requests, failed, prompt, completion, cost_usd, unpriced, cached
+    ];
     db.prepare_cached(&sql)?.execute(row)?;
     Ok(())
 }
@@ -101,9 +106,9 @@ fn add(db: &Connection, key: &Key, tally: &Tally) -> Result<(), Trouble> {
 fn used(key: &str, minutes: &str, by: &str) -> String {
     format!(
         "SELECT {key}, sum(requests), sum(failed), sum(prompt), sum(completion), sum(cost_usd),
-            sum(unpriced), {minutes}
+            sum(unpriced), {minutes}, sum(cached)
         FROM (SELECT day AS minute, provider, model, requests, failed, prompt, completion, cost_usd,
-                unpriced, {DAY} AS minutes FROM days WHERE day > ?1 - {DAY} AND day < ?2
+                unpriced, cached, {DAY} AS minutes FROM days WHERE day > ?1 - {DAY} AND day < ?2
             UNION ALL SELECT *, 1 FROM minutes WHERE minute >= ?1 AND minute < ?2)
         GROUP BY {by} ORDER BY {by}"
     )
@@ -123,6 +128,7 @@ fn span(row: &Row) -> rusqlite::Result<Span> {
         completion: row.get(6)?,
         cost_usd: row.get(7)?,
         unpriced: row.get(8)?,
+        cached: row.get(10)?,
     };
     let key = Key { minute: row.get(0)?, provider: row.get(1)?, model: row.get(2)? };
     Ok(Span { key, minutes: row.get(9)?, tally })
@@ -131,7 +137,8 @@ fn span(row: &Row) -> rusqlite::Result<Span> {
 fn merge(db: &Connection, before: i64) -> Result<(), Trouble> {
     let sql = format!(
         "INSERT INTO days SELECT minute - minute % {DAY} AS day, provider, model, sum(requests),
-            sum(failed), sum(prompt), sum(completion), sum(cost_usd), sum(unpriced)
+            sum(failed), sum(prompt), sum(completion), sum(cost_usd), sum(unpriced),
+            sum(cached)
         FROM minutes WHERE minute < ?1 GROUP BY day, provider, model {ADD}"
     );
     db.execute(&sql, [before])?;

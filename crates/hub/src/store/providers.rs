@@ -52,6 +52,16 @@ pub struct StoredModel {
     pub enabled: bool,
     /// When the provider last listed it; none: it does not.
     pub listed_at_ms: Option<i64>,
+    /// Tokens that it takes in one call, by that list.
+    pub context_tokens: Option<u64>,
+}
+
+/// A model of a list that has just come.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ListedModel {
+    pub model: String,
+    pub display: Option<String>,
+    pub context_tokens: Option<u64>,
 }
 
 /// Everything at one moment.
@@ -119,7 +129,7 @@ impl Store {
     pub async fn set_listed(
         &self,
         provider: &str,
-        models: Vec<(String, Option<String>)>,
+        models: Vec<ListedModel>,
         now_ms: i64,
     ) -> Result<()> {
         let provider = provider.to_string();
@@ -158,12 +168,16 @@ fn shelf(db: &Connection) -> Result<Shelf, Trouble> {
     let all = db.unchecked_transaction()?;
     let mut shelf =
         Shelf { writes: writes(&all)?, providers: providers(&all)?, ..Shelf::default() };
-    let sql = "SELECT provider, model, display, enabled, listed_at_ms FROM models ORDER BY 1, 2";
+    let sql = "SELECT provider, model, display, enabled, listed_at_ms, context_tokens FROM models
+               ORDER BY 1, 2";
     let mut statement = all.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (model, display) = (row.get(1)?, row.get(2)?);
-        let model = StoredModel { model, display, enabled: row.get(3)?, listed_at_ms: row.get(4)? };
+        let (enabled, listed_at_ms) = (row.get(3)?, row.get(4)?);
+        // A number that is none was written by somebody else.
+        let context_tokens = row.get::<_, Option<i64>>(5)?.and_then(|it| u64::try_from(it).ok());
+        let model = StoredModel { model, display, enabled, listed_at_ms, context_tokens };
         shelf.models.entry(row.get(0)?).or_default().push(model);
     }
     let sql = "SELECT alias, provider, model FROM routes ORDER BY alias, position";
@@ -232,16 +246,18 @@ fn add(db: &Connection, new: NewProvider, now_ms: i64) -> Result<Stored, Trouble
 fn set_listed(
     db: &Connection,
     provider: &str,
-    models: &[(String, Option<String>)],
+    models: &[ListedModel],
     now_ms: i64,
 ) -> Result<(), Trouble> {
     db.execute("UPDATE models SET listed_at_ms = NULL WHERE provider = ?1", [provider])?;
-    let sql = "INSERT INTO models (provider, model, display, listed_at_ms) VALUES (?1, ?2, ?3, ?4)
+    let sql = "INSERT INTO models (provider, model, display, listed_at_ms, context_tokens)
+               VALUES (?1, ?2, ?3, ?4, ?5)
                ON CONFLICT DO UPDATE SET display = excluded.display,
-               listed_at_ms = excluded.listed_at_ms";
+               listed_at_ms = excluded.listed_at_ms, context_tokens = excluded.context_tokens";
     let mut statement = db.prepare_cached(sql)?;
-    for (model, display) in models {
-        statement.execute(params![provider, model, display, now_ms])?;
+    for ListedModel { model, display, context_tokens } in models {
+        let tokens = context_tokens.and_then(|tokens| i64::try_from(tokens).ok());
+        statement.execute(params![provider, model, display, now_ms, tokens])?;
     }
     let gone = "DELETE FROM models WHERE provider = ?1 AND listed_at_ms IS NULL AND enabled = 1";
     db.execute(gone, [provider])?;

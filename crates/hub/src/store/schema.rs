@@ -118,6 +118,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ALTER TABLE numbered_events RENAME TO events;
     CREATE INDEX runs_by_time ON runs (started_at_ms, id);
 ",
+    // How many tokens a model takes, and how many of a prompt a provider had in its cache.
+    "
+    ALTER TABLE models ADD COLUMN context_tokens INTEGER;
+    ALTER TABLE minutes ADD COLUMN cached INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN cached INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// Brings the file up to the format this program knows.

@@ -9,6 +9,7 @@ use super::{
     plan::Plan,
     reply::{Reply, bytes},
     seen::{Route, Seen},
+    windows::{self, Question},
 };
 use bytes::Bytes;
 use futures_util::{
@@ -62,11 +63,19 @@ pub(super) async fn answer(
         flight.finish();
         return Ok(full(status, JSON, bytes(body.to_string())));
     }
+    if let Route::Window(question) = seen.route
+        && let Some(body) = windows::answer(&options, question, &seen)
+    {
+        flight.finish();
+        return Ok(full(200, JSON, bytes(body.to_string())));
+    }
     let dialect = match seen.route {
         Route::Chat(dialect) | Route::List(dialect) | Route::Embed(dialect) => Some(dialect),
         Route::Count => Some(Dialect::Anthropic),
         Route::Version => Some(Dialect::Ollama),
-        Route::Login(_) | Route::Unknown => None,
+        // LM Studio's list has the form of OpenAI's.
+        Route::Window(Question::LmStudio) => Some(Dialect::OpenAi),
+        Route::Login(_) | Route::Window(_) | Route::Unknown => None,
     };
     let Some(dialect) = dialect.filter(|dialect| options.speaks.contains(dialect)) else {
         flight.finish();
@@ -131,7 +140,7 @@ impl Answering<'_> {
                 let count = beside::counted(self.seen);
                 self.whole(count)
             }
-            Route::List(_) => {
+            Route::List(_) | Route::Window(_) => {
                 let copilot = !self.seen.header("copilot-integration-id").is_empty();
                 let list = match copilot {
                     true => login::copilot_list(&self.options.models),

@@ -1,6 +1,6 @@
 //! How the upstream behaves where neither the model's name nor a header says otherwise.
 
-use super::{dialect::Dialect, login::Logins, seen::Seen};
+use super::{dialect::Dialect, login::Logins, seen::Seen, windows::Windows};
 use serde_json::Value;
 use std::{fmt::Display, sync::Arc, time::Duration};
 
@@ -28,6 +28,8 @@ pub struct Options {
     pub(super) mishap: Option<MishapHook>,
     pub(super) calls_tools: bool,
     pub(super) logins: Logins,
+    pub(super) windows: Option<Windows>,
+    pub(super) cached_tokens: usize,
 }
 
 impl Default for Options {
@@ -45,6 +47,8 @@ impl Default for Options {
             mishap: None,
             calls_tools: true,
             logins: Logins::default(),
+            windows: None,
+            cached_tokens: 0,
         }
     }
 }
@@ -117,6 +121,19 @@ impl Options {
     /// How logins go.
     pub fn logins(mut self, logins: Logins) -> Options {
         self.logins = logins;
+        self
+    }
+
+    /// Tells how many tokens its models take, as the servers that say so do. Without this those
+    /// routes are not found.
+    pub fn windows(mut self, windows: Windows) -> Options {
+        self.windows = Some(windows);
+        self
+    }
+
+    /// How many tokens of every prompt were in the cache, at most all of them.
+    pub fn cached(mut self, tokens: usize) -> Options {
+        self.cached_tokens = tokens;
         self
     }
 

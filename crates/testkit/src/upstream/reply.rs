@@ -13,6 +13,8 @@ pub(super) struct Reply {
     /// Roughly: words.
     pub(super) input_tokens: usize,
     pub(super) output_tokens: usize,
+    /// Of `input_tokens`: in the cache.
+    pub(super) cached_tokens: usize,
 }
 
 pub(super) enum Say {
@@ -52,7 +54,9 @@ impl Reply {
             Say::Filtered => 0,
         };
         let input_tokens = seen.prompt().split_whitespace().count();
-        Reply { model: seen.model.clone(), nth: seen.nth, say, input_tokens, output_tokens }
+        let cached_tokens = options.cached_tokens.min(input_tokens);
+        let (model, nth) = (seen.model.clone(), seen.nth);
+        Reply { model, nth, say, input_tokens, output_tokens, cached_tokens }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     dialect::Dialect,
     login::{self, Step},
+    windows::Question,
 };
 use hyper::{HeaderMap, Method, http::request::Parts};
 use serde_json::Value;
@@ -39,6 +40,8 @@ pub enum Route {
     Count,
     /// Ollama's version.
     Version,
+    /// How many tokens models take.
+    Window(Question),
     /// A step of a login.
     Login(Step),
     Unknown,
@@ -156,6 +159,9 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     let gemini = path.starts_with("/v1beta/") && !path.starts_with("/v1beta/openai/");
     if let Some(step) = Step::of(method, path) {
         return Route::Login(step);
+    }
+    if let Some(question) = Question::of(post, path).filter(|_| post || get) {
+        return Route::Window(question);
     }
     match path {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),

@@ -12,6 +12,7 @@ fn opening(seats: &[&str]) -> What {
         name: name.to_string(),
         stance: None,
         demo: false,
+        context_tokens: None,
     };
     What::RunStarted(Box::new(Opening {
         method: "standard".into(),

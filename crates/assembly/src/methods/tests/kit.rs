@@ -54,6 +54,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         name: name(seat),
         stance: None,
         demo: false,
+        context_tokens: None,
     };
     let opening = Opening {
         method: method_name.into(),

@@ -29,13 +29,25 @@ fn openai_and_its_many_copies() {
             {"id":"deepseek/deepseek-r1","name":"DeepSeek: R1","context_length":163840},
             {"id":"llama-3.1-8b-instant","owned_by":"Meta","context_window":131072,"active":true},
             {"id":"Qwen/Qwen3-8B","owned_by":"vllm","max_model_len":40960,"root":null},
-            {"id":"mistral-large-latest","owned_by":"mistralai","max_context_length":131072.0}]}"#,
+            {"id":"mistral-large-latest","owned_by":"mistralai","max_context_length":131072.0},
+            {"id":"z-ai/glm","name":"GLM","context_length":202752,
+             "top_provider":{"context_length":131072,"max_completion_tokens":null}},
+            {"id":"x/y","context_length":4096,"top_provider":{"context_length":null}},
+            {"id":"m.gguf","object":"model","created":1764000000,"owned_by":"llamacpp",
+             "meta":{"vocab_type":2,"n_vocab":151936,"n_ctx_train":40960,"n_ctx":4096}},
+            {"id":"old.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":40960}},
+            {"id":"odd","context_length":0,"meta":null,"top_provider":null}]}"#,
         expect![[r#"
             gpt-5.1 | - | system | -
             deepseek/deepseek-r1 | DeepSeek: R1 | - | 163840
             llama-3.1-8b-instant | - | Meta | 131072
             Qwen/Qwen3-8B | - | vllm | 40960
             mistral-large-latest | - | mistralai | 131072
+            z-ai/glm | GLM | - | 131072
+            x/y | - | - | 4096
+            m.gguf | - | llamacpp | 4096
+            old.gguf | - | llamacpp | -
+            odd | - | - | -
         "#]],
     );
     check(

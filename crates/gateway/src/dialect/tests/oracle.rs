@@ -25,6 +25,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("openai/tool_call_one_index.sse", "joins two calls of one index"),
     ("openai/tool_call_whole.sse", "drops calls without an index"),
     ("openai/usage_deepseek.sse", "reads these counts only where told that it is DeepSeek"),
+    ("openai/usage_llama.sse", "does not read llama-server's timings"),
     ("openai/usage_groq.sse", "reads these counts only where told that it is Groq"),
     ("openai/usage_reasoning_apart.sse", "adds these counts only where told that it is xAI"),
     ("anthropic/no_stop_event.sse", "wants message_stop though the stop is there"),
@@ -184,8 +185,8 @@ impl Heard {
     fn comparable(mut self, recording: &Recording) -> Heard {
         let wire = String::from_utf8_lossy(&recording.bytes);
         self.ids.retain(|id| !id.is_empty() && wire.contains(id.as_str()));
-        let Usage { input, output, cached, reasoning, .. } = &mut self.usage;
-        for count in [input, output, cached, reasoning] {
+        let Usage { input, output, cached, cache_written, reasoning } = &mut self.usage;
+        for count in [input, output, cached, cache_written, reasoning] {
             *count = count.filter(|count| *count > 0);
         }
         self
@@ -200,8 +201,8 @@ fn counts(usage: Option<&genai::chat::Usage>) -> Usage {
         input: number(usage.prompt_tokens),
         output: number(usage.completion_tokens),
         cached: number(prompt.as_ref().and_then(|details| details.cached_tokens)),
+        cache_written: number(prompt.as_ref().and_then(|details| details.cache_creation_tokens)),
         reasoning: number(completion.as_ref().and_then(|details| details.reasoning_tokens)),
-        ..Usage::default()
     }
 }
 

@@ -24,7 +24,8 @@ fn render(dialect: &Dialect, line: &str) -> String {
     let fault = refuse(dialect, status, headers, body);
     assert_eq!(fault.status, Some(status));
     let wait = fault.retry_after.map(|wait| format!(", wait {wait:?}")).unwrap_or_default();
-    format!("{status} {}{wait}\n    {}\n", fault.kind, fault.message)
+    let limit = fault.context_tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
+    format!("{status} {}{wait}{limit}\n    {}\n", fault.kind, fault.message)
 }
 
 #[track_caller]

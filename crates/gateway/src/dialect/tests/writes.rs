@@ -138,6 +138,7 @@ fn options_follow_the_model() {
     let mut shown = String::new();
     let mut ask = Ask::new("", "hi");
     (ask.max_tokens, ask.temperature) = (Some(4000), Some(0.5));
+    ask.context_tokens = Some(16_384);
     for (dialect, model, effort) in [
         (&openai::OPENAI, "o3-mini", "high"),
         (&openai::OPENAI, "openai/gpt-5", "high"),

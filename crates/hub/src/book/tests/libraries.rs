@@ -5,7 +5,7 @@ use crate::book::{Library, key_id};
 use crate::config::Config;
 use crate::secrets::Secrets;
 use crate::service::words::{Change, ProviderKind, RouteTarget};
-use crate::store::{NewProvider, Store, Stored};
+use crate::store::{ListedModel, NewProvider, Store, Stored};
 use althing_stdx::redact::Secret;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,12 @@ async fn what_another_writes_is_told_like_what_one_writes_oneself() {
     let id = add(&one, "Work").await;
     let of = |change: fn(String) -> Change| change(id.clone());
     assert_eq!(told().await, [of(Change::ProviderAdded)]);
-    let models = || vec![("a".to_string(), None), ("b".to_string(), None)];
+    let listed = |model: &str| ListedModel {
+        model: model.into(),
+        display: None,
+        context_tokens: Some(4_096),
+    };
+    let models = || vec![listed("a"), listed("b")];
     one.store().set_listed(&id, models(), 1).await.unwrap();
     assert_eq!(told().await, [of(Change::ProviderChanged), of(Change::ModelsChanged)]);
     one.store().set_listed(&id, models(), 1).await.unwrap();

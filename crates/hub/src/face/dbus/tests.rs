@@ -158,6 +158,7 @@ fn what_the_service_tells_comes_back_as_it_went() {
             completion_tokens_total: 6,
             cost_total: all.then_some(0.25),
             requests_unpriced: 7,
+            cached_tokens_total: 8,
         });
     }
     for face in ["dbus", "http", "mcp"] {

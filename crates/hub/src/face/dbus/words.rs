@@ -309,6 +309,8 @@ impl Word for Snapshot {
             completion_tokens_total: fields.required("completion_tokens_total")?,
             cost_total: fields.optional("cost_total")?,
             requests_unpriced: fields.required("requests_unpriced")?,
+            // An older service does not count them.
+            cached_tokens_total: fields.optional("cached_tokens_total")?.unwrap_or(0),
         })
     }
 
@@ -321,6 +323,7 @@ impl Word for Snapshot {
             ("prompt_tokens_total", self.prompt_tokens_total.into()),
             ("completion_tokens_total", self.completion_tokens_total.into()),
             ("requests_unpriced", self.requests_unpriced.into()),
+            ("cached_tokens_total", self.cached_tokens_total.into()),
         ]);
         put(&mut sent, "cost_total", self.cost_total);
         sent

@@ -179,6 +179,7 @@ fn usage(totals: &Totals) -> Usage {
     Usage {
         input: Some(totals.input_tokens),
         output: Some(totals.output_tokens),
+        cached: Some(totals.cached_tokens),
         ..Usage::default()
     }
 }

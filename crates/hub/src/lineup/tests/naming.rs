@@ -120,6 +120,7 @@ fn an_earlier_seat_sits_again() {
         name: "As it was".into(),
         stance: Some("firm".into()),
         demo: model.starts_with("demo:"),
+        context_tokens: None,
     };
     for model in ["openai:gpt-5.1@high", "demo:scout", "ollama:qwen3:8b"] {
         let seat = sit_again(&info(model), &config).unwrap();

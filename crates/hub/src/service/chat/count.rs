@@ -4,6 +4,7 @@ use crate::agents;
 use crate::book::Library;
 use crate::lineup::{Sitting, price_of};
 use crate::service::metrics::{Metrics, Sample};
+use crate::windows;
 use althing_assembly::demo::{self, Pace};
 use althing_chat::{Ask, Delta, Model, Speaking, Usage};
 use althing_gateway::route::Answered;
@@ -21,6 +22,8 @@ pub(crate) struct Counted {
     library: Arc<Library>,
     metrics: Option<Arc<Metrics>>,
     first: Who,
+    /// Tokens of the window, for servers that size it per request.
+    context_tokens: Option<u64>,
 }
 
 enum Voice {
@@ -76,7 +79,8 @@ impl Counted {
                 (Voice::Alone(voice), Who { provider, model: name.into(), price })
             }
         };
-        Ok(Counted { voice, library: library.clone(), metrics: None, first })
+        let context_tokens = windows::wanted_tokens(&config, sitting);
+        Ok(Counted { voice, library: library.clone(), metrics: None, first, context_tokens })
     }
 
     /// The voice of a seat in a discussion. Without a substitute it waits for its provider as long as
@@ -93,6 +97,12 @@ impl Counted {
         })
     }
 
+    /// Asks for a window of so many tokens; none: as the person set it.
+    pub fn sized(mut self, context_tokens: Option<u64>) -> Counted {
+        self.context_tokens = context_tokens.or(self.context_tokens);
+        self
+    }
+
     /// Counts there.
     pub fn by(mut self, metrics: Arc<Metrics>) -> Counted {
         self.metrics = Some(metrics);
@@ -100,7 +110,8 @@ impl Counted {
     }
 
     /// As `speak`, and who answered.
-    pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
+    pub fn speak_noting(&self, mut ask: Ask) -> (Speaking, Answered) {
+        ask.context_tokens = ask.context_tokens.or(self.context_tokens);
         let (speaking, answered) = match &self.voice {
             Voice::Routed(voice) => voice.speak_noting(ask),
             Voice::Alone(voice) => (voice.speak(ask), Answered::default()),

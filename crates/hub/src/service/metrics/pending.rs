@@ -29,6 +29,7 @@ impl Pending {
             completion: count(sample.usage.output),
             cost_usd: cost.unwrap_or(0.0),
             unpriced: i64::from(cost.is_none()),
+            cached: count(sample.usage.cached),
         };
         let short = |name: String| match name.len() > NAME_CHARS_MAX {
             true => clip(&name, NAME_CHARS_MAX),

@@ -22,6 +22,8 @@ const COUNTERS: &[Counter] = &[
      |used| Some(used.requests_failed as f64)),
     ("althing_prompt_tokens_total", "Tokens of prompts, as providers count them.",
      |used| Some(used.prompt_tokens_total as f64)),
+    ("althing_cached_tokens_total", "Of the tokens of prompts, those read from providers' caches.",
+     |used| Some(used.cached_tokens_total as f64)),
     ("althing_completion_tokens_total", "Tokens of answers, as providers count them.",
      |used| Some(used.completion_tokens_total as f64)),
     ("althing_cost_usd_total", "Cost of the requests whose price is known, in US dollars.",

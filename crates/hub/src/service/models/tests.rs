@@ -4,6 +4,7 @@ use super::LIST_AGE_MAX;
 use crate::log::now_ms;
 use crate::service::Service;
 use crate::service::tests::{add, service, upstream};
+use crate::store::ListedModel;
 use althing_stdx::Kind;
 use althing_testkit::{Options, Upstream};
 use std::sync::Arc;
@@ -45,7 +46,7 @@ async fn a_list_that_is_old_is_asked_for_again() {
         (age_max_ms + 1, 1, &["cloud:a", "cloud:b"]),
     ] {
         let listed_at_ms = now_ms() as i64 - age_ms;
-        let old = vec![("a".to_string(), None)];
+        let old = vec![ListedModel { model: "a".into(), display: None, context_tokens: None }];
         service.store.set_listed("cloud", old, listed_at_ms).await.unwrap();
         let before = asked();
         assert_eq!(ids(&service).await, want);

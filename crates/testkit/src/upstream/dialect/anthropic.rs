@@ -108,9 +108,9 @@ fn stop_reason(reply: &Reply) -> &'static str {
 
 fn usage(reply: &Reply, output: usize) -> Value {
     json!({
-        "input_tokens": reply.input_tokens,
+        "input_tokens": reply.input_tokens - reply.cached_tokens,
         "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
+        "cache_read_input_tokens": reply.cached_tokens,
         "output_tokens": output,
     })
 }

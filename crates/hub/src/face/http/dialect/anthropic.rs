@@ -343,12 +343,13 @@ fn reason(stop: &Stop) -> &'static str {
     }
 }
 
-/// Anthropic counts what was read from the cache apart.
+/// Anthropic counts apart what was read from the cache and what was written to it.
 fn usage(usage: &Usage) -> Value {
-    let cached = usage.cached.unwrap_or(0);
+    let (cached, written) = (usage.cached.unwrap_or(0), usage.cache_written.unwrap_or(0));
+    let in_cache = cached.saturating_add(written);
     json!({
-        "input_tokens": usage.input.unwrap_or(0).saturating_sub(cached),
-        "cache_creation_input_tokens": 0,
+        "input_tokens": usage.input.unwrap_or(0).saturating_sub(in_cache),
+        "cache_creation_input_tokens": written,
         "cache_read_input_tokens": cached,
         "output_tokens": usage.output.unwrap_or(0),
     })

@@ -1,0 +1,163 @@
+//! How many tokens a model reads and writes in one call: what the person set, what the server says,
+//! what the dated table says, else a stated default. Deciding is pure; only `ask` asks servers.
+
+mod answers;
+pub(crate) mod ask;
+mod size;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use size::{CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, parse_tokens, split_context};
+pub use table::{WINDOWS_AS_OF, agent_window};
+
+use crate::price::is_home;
+use crate::{Endpoint, split_effort};
+use althing_chat::{Window, WindowSource};
+
+/// Tokens of a model on the person's own machines where nobody says more: what a laptop has memory
+/// for.
+pub const OWN_SERVER_TOKENS: u64 = Window::UNKNOWN.tokens;
+/// Tokens of any other model where nobody knows: hardly one that is rented out takes fewer.
+pub const OTHER_SERVER_TOKENS: u64 = 32_768;
+
+/// How a server tells how many tokens its models take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inspect {
+    /// It does not.
+    Nothing,
+    /// In its list of models.
+    List,
+    /// By `/api/show` and `/api/ps`. The window is as large as a request says.
+    Ollama,
+    /// By `/props`.
+    LlamaServer,
+    /// By `/props` of the server behind it, where that runs.
+    LlamaSwap,
+    /// In its own list of models. One that is not loaded gets a window when it is.
+    LmStudio,
+    /// In the head of the file. The window is as large as the runner is told.
+    File,
+}
+
+/// What a server or a list says about one model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// The most that the model takes anywhere.
+    pub trained: Option<u64>,
+    /// What it is loaded with now.
+    pub loaded: Option<u64>,
+    /// What its own file of settings asks for.
+    pub preset: Option<u64>,
+    /// Requests that the server keeps the beginnings of at the same time.
+    pub slots: Option<u32>,
+    /// Another machine runs it, with all the window it has.
+    pub is_remote: bool,
+}
+
+/// What the person set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowSetting {
+    /// For this seat or model: it counts, whatever the provider says.
+    Exact(u64),
+    /// For many models at once: those that take less keep their own.
+    AtMost(u64),
+}
+
+impl WindowSetting {
+    /// Returns the number that was set.
+    pub fn tokens(self) -> u64 {
+        match self {
+            WindowSetting::Exact(tokens) | WindowSetting::AtMost(tokens) => tokens,
+        }
+    }
+
+    /// Decides over what is known of a window without the setting.
+    pub fn over(self, known: Option<Window>) -> Window {
+        match (self, known) {
+            (WindowSetting::AtMost(most), Some(known)) if known.tokens < most => known,
+            (set, _) => Window { tokens: set.tokens(), source: WindowSource::Configured },
+        }
+    }
+}
+
+/// Decides the window of `model` at `endpoint`.
+pub fn decide_window(
+    endpoint: &Endpoint,
+    model: &str,
+    set: Option<WindowSetting>,
+    facts: &ModelFacts,
+) -> Window {
+    let is_sized = match endpoint.provider.inspect {
+        Inspect::Ollama => !facts.is_remote,
+        Inspect::File => true,
+        Inspect::LmStudio => facts.loaded.is_none(),
+        _ => false,
+    };
+    if is_sized { sized_window(set, facts) } else { fixed_window(endpoint, model, set, facts) }
+}
+
+/// Decides the window that the server makes as large as we say, up to what the model takes.
+fn sized_window(set: Option<WindowSetting>, facts: &ModelFacts) -> Window {
+    // A model that is loaded with more need not be loaded again with less.
+    let loaded = facts.loaded.filter(|tokens| *tokens > facts.preset.unwrap_or(OWN_SERVER_TOKENS));
+    let (tokens, source) = match (set, loaded.or(facts.preset)) {
+        (Some(set), _) => (set.tokens(), WindowSource::Configured),
+        (None, Some(said)) => (said, WindowSource::Provider),
+        (None, None) => (OWN_SERVER_TOKENS, WindowSource::Default),
+    };
+    match facts.trained {
+        Some(most) if most <= tokens => Window { tokens: most, source: WindowSource::Provider },
+        _ => Window { tokens, source },
+    }
+}
+
+fn fixed_window(
+    endpoint: &Endpoint,
+    model: &str,
+    set: Option<WindowSetting>,
+    facts: &ModelFacts,
+) -> Window {
+    let said = facts.loaded.or(facts.trained);
+    let said = said.map(|tokens| Window { tokens, source: WindowSource::Provider });
+    let of_table = |tokens| Window { tokens, source: WindowSource::Table };
+    let known = said.or_else(|| known_window(endpoint, model).map(of_table));
+    match set {
+        Some(set) => set.over(known),
+        None => known
+            .unwrap_or(Window { tokens: default_tokens(endpoint), source: WindowSource::Default }),
+    }
+}
+
+/// Tells whether asking the server can change the window or where its cache is found. `listed` is
+/// what the last list of models said.
+pub fn needs_inspection(
+    endpoint: &Endpoint,
+    model: &str,
+    set: Option<WindowSetting>,
+    listed: Option<u64>,
+) -> bool {
+    let is_set = matches!(set, Some(WindowSetting::Exact(_)));
+    match endpoint.provider.inspect {
+        Inspect::Nothing => false,
+        Inspect::List => !is_set && listed.is_none() && known_window(endpoint, model).is_none(),
+        Inspect::File => listed.is_none(),
+        Inspect::LmStudio => !is_set,
+        // These also say how many slots they have, or what the model takes at most.
+        Inspect::Ollama | Inspect::LlamaServer | Inspect::LlamaSwap => true,
+    }
+}
+
+/// Looks the model up in the table. What people run themselves is as large as they made it.
+fn known_window(endpoint: &Endpoint, model: &str) -> Option<u64> {
+    let row = endpoint.provider;
+    let (bare, _) = split_effort(model);
+    if row.local { None } else { table::known(row.name, bare) }
+}
+
+fn default_tokens(endpoint: &Endpoint) -> u64 {
+    match endpoint.provider.local || is_home(&endpoint.base_url) {
+        true => OWN_SERVER_TOKENS,
+        false => OTHER_SERVER_TOKENS,
+    }
+}

@@ -1,0 +1,118 @@
+//! Numbers of tokens as people write them: `4096`, `8k`, `1m`; also behind the name of a seat.
+
+use std::borrow::Cow;
+
+/// The smallest window that can be asked for; the instructions alone need most of it.
+pub const CONTEXT_TOKENS_MIN: u64 = 512;
+/// The largest window that can be asked for.
+pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
+/// Digits behind an `@` that are no size: the number of a version.
+const VERSION_DIGITS_MAX: usize = 2;
+/// Digits of a date.
+const DATE_DIGITS: usize = 8;
+
+/// Reads a size within the limits; `k` stands for 1,024 tokens and `m` for 1,024 times that. The
+/// error completes a sentence about the field.
+pub fn parse_tokens(text: &str) -> Result<u64, String> {
+    let tokens = read_size(text.trim());
+    tokens.filter(|tokens| (CONTEXT_TOKENS_MIN..=CONTEXT_TOKENS_MAX).contains(tokens)).ok_or_else(
+        || {
+            let shown: String = text.chars().take(20).collect();
+            format!(
+                "must be a number of tokens from {CONTEXT_TOKENS_MIN} to {CONTEXT_TOKENS_MAX}, \
+                 such as 4096 or 8k, not '{shown}'"
+            )
+        },
+    )
+}
+
+fn read_size(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1_024),
+        (at, 'm' | 'M') => (&text[..at], 1_024 * 1_024),
+        _ => (text, 1),
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(factor)
+}
+
+/// Splits the size of the window off the name of a seat: `gpt-5.1@high@32k` is `gpt-5.1@high` with
+/// 32,768 tokens. Size and effort may stand in either order.
+pub fn split_context(name: &str) -> Result<(Cow<'_, str>, Option<u64>), String> {
+    let Some((start, last)) = name.rsplit_once('@') else { return Ok((name.into(), None)) };
+    if is_size(last) {
+        return Ok((start.into(), Some(context_tokens(last)?)));
+    }
+    let is_effort = crate::split_effort(name).1.is_some();
+    match start.rsplit_once('@').filter(|(_, size)| is_effort && is_size(size)) {
+        Some((start, size)) => Ok((format!("{start}@{last}").into(), Some(context_tokens(size)?))),
+        None => Ok((name.into(), None)),
+    }
+}
+
+fn context_tokens(text: &str) -> Result<u64, String> {
+    parse_tokens(text).map_err(|problem| format!("context_tokens (behind the @) {problem}"))
+}
+
+/// Tells a size from the versions and dates that some models have behind an `@`: `@001`, `@2`,
+/// `@20250929`.
+fn is_size(text: &str) -> bool {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_version = is_plain && text.len() <= VERSION_DIGITS_MAX;
+    let is_date = is_plain && text.len() == DATE_DIGITS && text.starts_with("20");
+    read_size(text).is_some() && !text.starts_with('0') && !is_version && !is_date
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, want) in [
+            ("4096", Some(4_096)),
+            (" 8k ", Some(8_192)),
+            ("32K", Some(32_768)),
+            ("1m", Some(1_048_576)),
+            ("512", Some(512)),
+            ("10000000", Some(10_000_000)),
+            ("511", None),
+            ("10000001", None),
+            ("10m", None),
+            ("0", None),
+            ("-4096", None),
+            ("4.5k", None),
+            ("k", None),
+            ("", None),
+            ("99999999999999999999k", None),
+            ("8192 tokens", None),
+        ] {
+            assert_eq!(parse_tokens(text).ok(), want, "{text}");
+        }
+        let problem = parse_tokens("12").unwrap_err();
+        assert!(problem.contains("512 to 10000000") && problem.ends_with("'12'"), "{problem}");
+    }
+
+    #[test]
+    fn sizes_behind_names() {
+        #[track_caller]
+        fn check(name: &str, bare: &str, tokens: Option<u64>) {
+            assert_eq!(split_context(name), Ok((bare.into(), tokens)), "{name}");
+        }
+        check("gpt-5.1", "gpt-5.1", None);
+        check("gpt-5.1@high", "gpt-5.1@high", None);
+        check("gpt-5.1@4096", "gpt-5.1", Some(4_096));
+        check("ollama:qwen3:8b@8k", "ollama:qwen3:8b", Some(8_192));
+        check("gpt-5.1@high@32k", "gpt-5.1@high", Some(32_768));
+        check("gpt-5.1@32k@high", "gpt-5.1@high", Some(32_768));
+        check("claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929", None);
+        check("claude-sonnet-4-5@20250929@64k", "claude-sonnet-4-5@20250929", Some(65_536));
+        check("text-bison@001", "text-bison@001", None);
+        check("model@2", "model@2", None);
+        check("a@b", "a@b", None);
+        check("@", "@", None);
+        let problem = split_context("gpt-5.1@100").unwrap_err();
+        assert!(problem.starts_with("context_tokens (behind the @) must be"), "{problem}");
+        assert!(split_context("gpt-5.1@high@99m").is_err());
+    }
+}
