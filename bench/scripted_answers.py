@@ -44,7 +44,7 @@ FORMS = {
     "ALTERNATIVE DIRECTIONS: {}",
     "frame": "ALTERNATIVE A: Keep what there is\nDESCRIPTION: {}\n\nALTERNATIVE B: Buy a service\nDESCRIPTION: {}\n\n"
     "ALTERNATIVE C: {model}'s own way\nDESCRIPTION: {}",
-    "criteria": "CRITERION 1: Cost: {}\nCRITERION 2: Risk: {}\nCRITERION 3: Effect in year {n}: {}\n"
+    "criteria": "CRITERION 1: Cost: {}\nCRITERION 2: Risk: {}\nCRITERION 3: Time to effect: {}\n"
     "CRITERION 4: {model}'s measure: {}",
     "scores": "SCORES:\n| | A | B | C | D |\n|---|---|---|---|---|\n| 1 | 7 | 5 | 4 | 3 |\n| 2 | 6 | 4 | 8 | 5 |\n"
     "| 3 | 3 | 8 | 6 | 7 |\n| 4 | 5 | 6 | 7 | 4 |\nEVALUATION NOTES: {}\nREASONING: {}",
