@@ -17,12 +17,13 @@ import os
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 import zipfile
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from recording_upstream import LoopbackServer, read_content
 
 QUESTION = "Should a town of 30,000 people replace its buses by shared taxis?"
 SEATS = 3
@@ -87,37 +88,21 @@ def find_free_port():
         return probe.getsockname()[1]
 
 
-class TimingProxy:
+class TimingProxy(LoopbackServer):
     """Hands requests on to a server, fixes how answers are made and records the timings."""
 
     def __init__(self, server_port, fixed):
+        super().__init__(ProxyHandler)
         self.server_port = server_port
         self.fixed = fixed
         self.timings = []
-        self.lock = threading.Lock()
-        proxy = self
-
-        class Handler(ProxyHandler):
-            owner = proxy
-
-        self.listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.listener.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.listener.server_address[1]}"
-
-    def __enter__(self):
-        threading.Thread(target=self.listener.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.listener.shutdown()
-        self.listener.server_close()
 
     def prepare_body(self, body):
         """Returns the body of a chat request with the fixed values, and the characters of its prompt."""
         request = json.loads(body)
         request.update(self.fixed)
-        contents = [message.get("content") or "" for message in request.get("messages", [])]
-        return json.dumps(request).encode(), sum(len(content) for content in contents)
+        contents = [read_content(message.get("content")) for message in request.get("messages", [])]
+        return json.dumps(request).encode(), sum(map(len, contents))
 
     def record_timings(self, answer, chars):
         """Records the timings of a whole answer or of a stream of events."""
@@ -278,7 +263,8 @@ def main():
             measured[name] = measure_build(arguments, str(Path(althing).resolve()), model, log)
     print("build  | calls | prompt chars | tokens evaluated | cached | generated | evaluating s | whole s")
     sums = {name: describe_build(name, *figures) for name, figures in measured.items()}
-    for what, before, after in zip(["tokens evaluated", "time evaluating", "whole time"], sums["before"], sums["after"]):
+    whats = ["tokens evaluated", "time evaluating", "whole time"]
+    for what, before, after in zip(whats, sums["before"], sums["after"]):
         print(f"{what}: after is {after / before:.2f} of before" if before else f"{what}: nothing was measured before")
     if arguments.calls:
         for name, (timings, _) in measured.items():

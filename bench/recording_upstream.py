@@ -21,26 +21,18 @@ class Call:
     answer: str
 
 
-class RecordingUpstream:
-    """Listens on a port that the system chooses, from `with` until its end.
+class LoopbackServer:
+    """Serves on a port of loopback that the system chooses, from `with` until its end.
 
-    `write_answer(number, model, nth)` gets the number of the call in the discussion and how many calls this
-    model had before, both from 0.
+    Its handlers know it as their `owner`.
     """
 
-    def __init__(self, models, write_answer):
-        self.models = models
-        self.write_answer = write_answer
-        self.calls = []
-        self.lock = threading.Lock()
-        upstream = self
-
-        class Handler(ChatHandler):
-            owner = upstream
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    def __init__(self, handler):
+        owned = type(handler.__name__, (handler,), {"owner": self})
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), owned)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.lock = threading.Lock()
 
     def __enter__(self):
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -49,6 +41,20 @@ class RecordingUpstream:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+
+class RecordingUpstream(LoopbackServer):
+    """Records calls and answers them.
+
+    `write_answer(number, model, nth)` gets the number of the call in the discussion and how many calls this
+    model had before, both from 0.
+    """
+
+    def __init__(self, models, write_answer):
+        super().__init__(ChatHandler)
+        self.models = models
+        self.write_answer = write_answer
+        self.calls = []
 
     def record_call(self, request):
         """Records a request and returns the call with its answer."""
