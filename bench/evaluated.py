@@ -192,6 +192,9 @@ def hold_discussion(althing, url, rounds):
             "CUSTOM_API_KEY": "sk-bench-0123456789abcdef0123",
             "CUSTOM_MODELS": "bench",
             "OLLAMA_BASE_URL": "http://127.0.0.1:9",
+            # A slow machine must not change which calls are made.
+            "QUORUM_MODEL_TIMEOUT": str(CALL_SECONDS_MAX),
+            "ALTHING_TURN_SECONDS_MAX": str(CALL_SECONDS_MAX),
         }
         argv = [althing, "ask", QUESTION, "--method", "standard", "--rounds", str(rounds),
                 "--models", ",".join(["custom:bench"] * SEATS), "--no-workers", "--json"]
