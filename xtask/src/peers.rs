@@ -29,6 +29,7 @@ const SYSTEM: &[(&str, &str)] = &[
 /// One row per peer: what `peers/<name>` asks for is installed at `<target>/peers/<name>`.
 const PEERS: &[(&str, &[Part])] = &[
     ("gguf", &[Part::Python(&[])]),
+    ("smollm2", &[Part::Python(UNPACKED)]),
     ("litellm", &[Part::Python(&[])]),
     ("quorum", &[Part::Python(UNPACKED), Part::Node]),
     ("mcp", &[Part::Python(&[])]),

@@ -1,17 +1,34 @@
-//! The command line: four options, so no library for it.
+//! The command line: a handful of options, so no library for it.
 
+use crate::cores::count_logical;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub const USAGE: &str = "\
-Usage: althing-llama --model FILE --socket PATH [--context TOKENS] [--threads N]
+Usage: althing-llama --model FILE --socket PATH [options]
 
 Serves a GGUF model in OpenAI's dialect on a Unix socket until its standard input closes:
-GET /health, GET /v1/models, POST /v1/chat/completions.";
+GET /health, GET /v1/models, POST /v1/chat/completions, POST /v1/embeddings.
+
+  --context TOKENS   the longest conversation [the model's own, at most 8192]
+  --threads N        threads that compute [the physical cores]
+  --pooling KIND     how embeddings are made: mean, cls or last [as the model's file says]
+  --cache-mib N      memory for conversations that wait for their next turn, 0 for none [2048]";
 
 /// Tokens of a context where nobody says otherwise, if the model was trained on as many.
 pub const CONTEXT_DEFAULT: u32 = 8_192;
 const CONTEXT_MAX: u32 = 1 << 20;
+/// Memory for saved conversations where nobody says otherwise; the oldest are dropped beyond it.
+const CACHE_MIB_DEFAULT: usize = 2_048;
+const CACHE_MIB_MAX: usize = 1 << 20;
+
+/// How the vectors of tokens become the vector of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pooling {
+    Mean,
+    Cls,
+    Last,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Args {
@@ -19,11 +36,14 @@ pub struct Args {
     pub socket: PathBuf,
     pub context: Option<u32>,
     pub threads: Option<usize>,
+    pub pooling: Option<Pooling>,
+    pub cache_mib: usize,
 }
 
-/// None: the person asked for help.
+/// Reads the options; none: the person asked for help.
 pub fn parse(given: impl Iterator<Item = OsString>) -> Result<Option<Args>, String> {
     let (mut model, mut socket, mut context, mut threads) = (None, None, None, None);
+    let (mut pooling, mut cache_mib) = (None, CACHE_MIB_DEFAULT);
     let mut given = given;
     while let Some(option) = given.next() {
         let option = option.to_string_lossy().into_owned();
@@ -34,25 +54,35 @@ pub fn parse(given: impl Iterator<Item = OsString>) -> Result<Option<Args>, Stri
         match option.as_str() {
             "--model" => model = Some(PathBuf::from(value()?)),
             "--socket" => socket = Some(PathBuf::from(value()?)),
-            "--context" => context = Some(number(&option, &value()?, CONTEXT_MAX as usize)? as u32),
-            "--threads" => threads = Some(number(&option, &value()?, cores())?),
+            "--context" => {
+                context = Some(parse_number(&option, &value()?, 1, CONTEXT_MAX as usize)? as u32);
+            }
+            "--threads" => {
+                threads = Some(parse_number(&option, &value()?, 1, count_logical())?);
+            }
+            "--pooling" => pooling = Some(parse_pooling(&value()?)?),
+            "--cache-mib" => cache_mib = parse_number(&option, &value()?, 0, CACHE_MIB_MAX)?,
             _ => return Err(format!("{option}: no such option")),
         }
     }
     let model = model.ok_or("--model is missing")?;
     let socket = socket.ok_or("--socket is missing")?;
-    Ok(Some(Args { model, socket, context, threads }))
+    Ok(Some(Args { model, socket, context, threads, pooling, cache_mib }))
 }
 
-/// What the machine has. More threads than that would wait for each other in busy loops.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-fn number(option: &str, text: &OsString, most: usize) -> Result<usize, String> {
+fn parse_number(option: &str, text: &OsString, least: usize, most: usize) -> Result<usize, String> {
     let text = text.to_string_lossy();
-    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or(format!("{option}: must be a whole number from 1 to {most}, not {text}"))
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or(format!("{option}: must be a whole number from {least} to {most}, not {text}"))
+}
+
+fn parse_pooling(text: &OsString) -> Result<Pooling, String> {
+    match text.to_string_lossy().as_ref() {
+        "mean" => Ok(Pooling::Mean),
+        "cls" => Ok(Pooling::Cls),
+        "last" => Ok(Pooling::Last),
+        other => Err(format!("--pooling: must be mean, cls or last, not {other}")),
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +100,7 @@ mod tests {
         assert_eq!(wrong("--model m"), "--socket is missing");
         assert_eq!(wrong("--model"), "--model: a value is missing");
         assert_eq!(wrong("--modle m"), "--modle: no such option");
+        assert_eq!(wrong("--pooling sum"), "--pooling: must be mean, cls or last, not sum");
         let least = wrong("--context 0");
         assert_eq!(least, "--context: must be a whole number from 1 to 1048576, not 0");
         assert!(wrong("--threads 100000").starts_with("--threads: must be a whole number"));
@@ -78,8 +109,15 @@ mod tests {
     #[test]
     fn a_right_line_is_read() {
         assert_eq!(parsed("--model m --help"), Ok(None));
-        let args = parsed("--threads 1 --socket s --context 64 --model m");
-        let (model, socket) = ("m".into(), "s".into());
-        assert_eq!(args, Ok(Some(Args { model, socket, context: Some(64), threads: Some(1) })));
+        let args = parsed("--threads 1 --socket s --context 64 --model m --pooling last");
+        let expected = Args {
+            model: "m".into(),
+            socket: "s".into(),
+            context: Some(64),
+            threads: Some(1),
+            pooling: Some(Pooling::Last),
+            cache_mib: CACHE_MIB_DEFAULT,
+        };
+        assert_eq!(args, Ok(Some(expected)));
     }
 }

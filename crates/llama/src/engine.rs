@@ -1,39 +1,51 @@
 //! The one thread that owns the model: it takes requests one after another and says what the model
 //! says. It stops as soon as nobody listens.
 
+use crate::embedder::{Embedded, Embedder};
+use crate::logprobs::{RankedToken, TokenLogprob, rank};
 use crate::pieces::Pieces;
-use crate::wire::{Refusal, Usage, Wanted};
+use crate::prompt::{self, AnswerForm, Prompt};
+use crate::prompt_cache::{PromptCache, count_common};
+use crate::refusal::Refusal;
+use crate::reply::Usage;
+use crate::request::{ChatRequest, EmbeddingRequest};
+use crate::sampler::TokenSampler;
+use crate::template::ChatTemplate;
+use crate::tool_calls::{CallScanner, ToolCall};
 use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::session::{LlamaStateSeqFlags, SeqState};
+use llama_cpp_2::json_schema_to_grammar;
 use llama_cpp_2::llama_batch::LlamaBatch;
-use llama_cpp_2::model::{LlamaChatMessage, LlamaChatTemplate, LlamaModel};
+use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Tokens of a prompt that are read at once. Between two batches a client that left is noticed.
 pub const BATCH_TOKENS: usize = 512;
 /// Pieces that wait for a slow client; then the model waits, for so long.
-pub const HEARD_MAX: usize = 256;
+pub const PIECES_MAX: usize = 256;
 const STALL_MAX: Duration = Duration::from_secs(60);
-/// How freely the model speaks where nobody says otherwise: llama.cpp's own habits.
-const TEMPERATURE_DEFAULT: f32 = 0.8;
-const TOP_P_DEFAULT: f32 = 0.95;
-const TOP_K: i32 = 40;
-const MIN_P: f32 = 0.05;
+/// The one sequence of the context.
+const SEQUENCE: i32 = 0;
+/// The first rule of a grammar, and of one with something around it.
+const ROOT: &str = "root";
+const WRAPPED_ROOT: &str = "wrapped-call";
 
 /// A request, and who hears the answer.
-pub struct Job {
-    pub wanted: Wanted,
-    pub heard: mpsc::Sender<Heard>,
+pub enum Job {
+    Chat(ChatRequest, mpsc::Sender<Reply>),
+    Embed(EmbeddingRequest, oneshot::Sender<Result<Embedded, Refusal>>),
 }
 
 /// What becomes of a request: refused at once, or begun, texts, ended. A failure may cut it off.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Reply {
     Begun,
-    Text(String),
+    Text(String, Vec<TokenLogprob>),
+    Calls(Vec<ToolCall>),
     Ended { finish: &'static str, usage: Usage },
     Refused(Refusal),
 }
@@ -51,95 +63,180 @@ impl From<Refusal> for Broken {
     }
 }
 
+/// The parts of an engine.
 pub struct Engine<'m> {
-    model: &'m LlamaModel,
-    context: LlamaContext<'m>,
-    template: LlamaChatTemplate,
-    runtime: Handle,
+    pub model: &'m LlamaModel,
+    pub context: LlamaContext<'m>,
+    /// None: the model only makes embeddings.
+    pub template: Option<ChatTemplate>,
+    pub embedder: Embedder<'m>,
+    pub runtime: Handle,
     /// The tokens that the context holds, in their places.
-    held: Vec<LlamaToken>,
+    pub held: Vec<LlamaToken>,
+    pub cache: PromptCache<LlamaToken, SeqState>,
 }
 
-impl<'m> Engine<'m> {
-    pub fn new(
-        model: &'m LlamaModel,
-        context: LlamaContext<'m>,
-        template: LlamaChatTemplate,
-        runtime: Handle,
-    ) -> Engine<'m> {
-        Engine { model, context, template, runtime, held: Vec::new() }
-    }
+/// One answer while it is written.
+struct Answer<'j> {
+    request: &'j ChatRequest,
+    replies: &'j mpsc::Sender<Reply>,
+    pieces: Pieces,
+    calls: Option<CallScanner>,
+    /// Of tokens whose text is not told yet.
+    logprobs: Vec<TokenLogprob>,
+}
 
-    pub fn context_tokens(&self) -> u32 {
-        self.context.n_ctx()
-    }
-
+impl Engine<'_> {
     /// Answers until nobody can ask any more.
     pub fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         while let Some(job) = jobs.blocking_recv() {
-            if let Err(Broken::Refused(refusal)) = self.answer(&job) {
-                // A client that left needs no refusal.
-                let _ = self.tell(&job, Heard::Refused(refusal));
+            match job {
+                Job::Chat(request, replies) => {
+                    if let Err(Broken::Refused(refusal)) = self.answer(&request, &replies) {
+                        // A client that left needs no refusal.
+                        let _ = self.tell(&replies, Reply::Refused(refusal));
+                    }
+                }
+                Job::Embed(request, reply) => {
+                    let embedded = self.embedder.embed(&request.inputs, || !reply.is_closed());
+                    if let Some(told) = embedded.transpose() {
+                        // A client that left needs no vectors.
+                        let _ = reply.send(told);
+                    }
+                }
             }
         }
     }
 
-    fn answer(&mut self, job: &Job) -> Result<(), Broken> {
-        let prompt = self.prompt(&job.wanted)?;
-        let room = self.room(&prompt, &job.wanted)?;
-        let cached = self.read(&prompt, job)?;
-        self.tell(job, Heard::Begun)?;
-        let (finish, completion) = self.speak(job, room)?;
-        let usage = Usage { prompt: prompt.len(), cached, completion };
-        self.tell(job, Heard::Ended { finish, usage })
+    fn answer(
+        &mut self,
+        request: &ChatRequest,
+        replies: &mpsc::Sender<Reply>,
+    ) -> Result<(), Broken> {
+        let prompt = self.build_prompt(request)?;
+        let grammar = self.build_grammar(&prompt.form)?;
+        let tokens = self.tokenize(&prompt.text);
+        let room = self.count_room(&tokens, request)?;
+        let cached = self.read_prompt(&tokens, replies)?;
+        self.tell(replies, Reply::Begun)?;
+        let mut sampler = TokenSampler::new(self.model, &request.sampling, grammar);
+        let calls = prompt.calls.map(|style| CallScanner::new(style, &request.tools));
+        let pieces = Pieces::new(request.stops.clone());
+        let answer = Answer { request, replies, pieces, calls, logprobs: Vec::new() };
+        let (finish, completion) = self.speak(answer, &mut sampler, room)?;
+        let usage = Usage { prompt: tokens.len(), cached, completion };
+        self.tell(replies, Reply::Ended { finish, usage })
     }
 
-    /// The conversation as the model was taught to read it.
-    fn prompt(&self, wanted: &Wanted) -> Result<Vec<LlamaToken>, Refusal> {
-        let messages = wanted.messages.iter().map(|said| {
-            let role = if said.role == "developer" { "system" } else { &said.role };
-            LlamaChatMessage::new(role.to_string(), said.text())
-        });
-        let messages: Vec<_> = messages.collect::<Result<_, _>>().map_err(|error| {
-            Refusal::invalid(format!("messages: a zero byte is no text: {error}"))
+    fn build_prompt(&self, request: &ChatRequest) -> Result<Prompt, Refusal> {
+        let template = self.template.as_ref().ok_or_else(|| {
+            Refusal::invalid("messages: this model only makes embeddings; ask /v1/embeddings")
         })?;
-        let text = self.model.apply_chat_template(&self.template, &messages, true);
-        let text = text.map_err(|error| Refusal::failed(format!("the chat template: {error}")))?;
-        Ok(self.model.vocab().tokenize(text.as_bytes(), true, true))
+        prompt::build(template, request)
     }
 
-    /// Tokens that the answer may have.
-    fn room(&self, prompt: &[LlamaToken], wanted: &Wanted) -> Result<usize, Refusal> {
+    /// Makes the sampler that holds an answer to its form.
+    fn build_grammar(&self, form: &AnswerForm) -> Result<Option<LlamaSampler>, Refusal> {
+        let convert = |field: &str, schema: &serde_json::Value| {
+            json_schema_to_grammar(&schema.to_string()).map_err(|_| {
+                Refusal::invalid(format!("{field}: llama.cpp cannot make a grammar of the schema"))
+            })
+        };
+        let (field, grammar, root) = match form {
+            AnswerForm::Free => return Ok(None),
+            AnswerForm::Grammar(grammar) => ("grammar", grammar.clone(), ROOT),
+            AnswerForm::Schema(schema) => {
+                ("response_format", convert("response_format", schema)?, ROOT)
+            }
+            AnswerForm::Call(schema, style) => {
+                let grammar = convert("tools", schema)?;
+                ("tools", style.wrap_grammar(&grammar, WRAPPED_ROOT), WRAPPED_ROOT)
+            }
+        };
+        let sampler = LlamaSampler::grammar(self.model, &grammar, root);
+        sampler.map(Some).map_err(|_| {
+            Refusal::invalid(format!(
+                "{field}: llama.cpp cannot read the grammar, or it is too long"
+            ))
+        })
+    }
+
+    /// Cuts a prompt into tokens. A template may write the marker of the beginning itself; the
+    /// vocabulary must not add it again.
+    fn tokenize(&self, text: &str) -> Vec<LlamaToken> {
+        let vocab = self.model.vocab();
+        let mut tokens = vocab.tokenize(text.as_bytes(), true, true);
+        let begin = vocab.bos();
+        if vocab.should_add_bos() && tokens.starts_with(&[begin, begin]) {
+            tokens.remove(0);
+        }
+        tokens
+    }
+
+    /// Returns how many tokens the answer may have.
+    fn count_room(&self, prompt: &[LlamaToken], request: &ChatRequest) -> Result<usize, Refusal> {
         let (size, used) = (self.context.n_ctx() as usize, prompt.len());
         if used == 0 {
             return Err(Refusal::invalid("messages: nothing in them that the model can read"));
         }
         if used >= size {
-            let message =
-                format!("the prompt has {used} tokens, and the context of this model holds {size}");
-            return Err(Refusal { status: 400, code: "context_length_exceeded", message });
+            return Err(Refusal::too_long("the prompt", used, size));
         }
-        let wished = wanted.tokens_max().map_or(usize::MAX, |most| most as usize);
+        let wished = request.tokens_max.map_or(usize::MAX, |most| most as usize);
         Ok(wished.min(size - used))
     }
 
-    /// Reads the prompt, without what the context still holds of the request before. Gives how
+    /// Reads the prompt, without what the context or a saved conversation holds of it. Returns how
     /// many tokens that were.
-    fn read(&mut self, prompt: &[LlamaToken], job: &Job) -> Result<usize, Broken> {
-        let same = self.held.iter().zip(prompt).take_while(|(held, new)| held == new).count();
+    fn read_prompt(
+        &mut self,
+        prompt: &[LlamaToken],
+        replies: &mpsc::Sender<Reply>,
+    ) -> Result<usize, Broken> {
+        self.switch_conversation(prompt);
+        let same = count_common(&self.held, prompt);
         // The last one is read again in any case: what follows it is asked for.
         let kept = self.keep(same.min(prompt.len().saturating_sub(1)));
-        for batch in prompt[kept..].chunks(BATCH_TOKENS) {
-            if job.heard.is_closed() {
+        let mut read = kept;
+        while read < prompt.len() {
+            if replies.is_closed() {
                 return Err(Broken::Unheard);
             }
-            self.decode(batch)?;
+            let end = prompt.len().min(read + BATCH_TOKENS);
+            self.decode(&prompt[read..end], end == prompt.len())?;
+            read = end;
         }
         Ok(kept)
     }
 
+    /// Saves the conversation that the context holds, and goes back to the one that the prompt
+    /// continues, where that is worth it.
+    fn switch_conversation(&mut self, prompt: &[LlamaToken]) {
+        let plan = self.cache.plan(&self.held, prompt);
+        if plan.save {
+            // Without memory for it the conversation is read again later.
+            if let Ok(state) = self.context.state_seq_get(SEQUENCE, LlamaStateSeqFlags::empty()) {
+                let bytes = state.byte_len();
+                self.cache.save(self.held.clone(), state, bytes);
+            }
+        }
+        if !plan.restore {
+            return;
+        }
+        self.keep(0);
+        if let Some((tokens, state)) = self.cache.restore(prompt) {
+            match self.context.state_seq_set(state, SEQUENCE) {
+                Ok(()) => self.held = tokens.to_vec(),
+                Err(_) => self.context.clear_kv_cache(),
+            }
+        }
+    }
+
     /// Forgets all but the first tokens. Some kinds of models can only forget everything.
     fn keep(&mut self, tokens: usize) -> usize {
+        if tokens == self.held.len() && tokens > 0 {
+            return tokens;
+        }
         let from = u32::try_from(tokens).ok();
         let kept = self.context.clear_kv_cache_seq(Some(0), from, None).unwrap_or(false);
         let tokens = if kept { tokens } else { 0 };
@@ -150,13 +247,14 @@ impl<'m> Engine<'m> {
         tokens
     }
 
-    fn decode(&mut self, tokens: &[LlamaToken]) -> Result<(), Refusal> {
+    /// Reads tokens. Only where something follows them is it computed what that may be.
+    fn decode(&mut self, tokens: &[LlamaToken], is_end: bool) -> Result<(), Refusal> {
         let failed = |error: &dyn std::fmt::Display| Refusal::failed(format!("llama.cpp: {error}"));
         let mut batch = LlamaBatch::new(tokens.len(), 1);
         for (at, token) in tokens.iter().enumerate() {
             let position = i32::try_from(self.held.len() + at).map_err(|error| failed(&error))?;
-            let is_last = at + 1 == tokens.len();
-            batch.add(*token, position, &[0], is_last).map_err(|error| failed(&error))?;
+            let is_last = is_end && at + 1 == tokens.len();
+            batch.add(*token, position, &[SEQUENCE], is_last).map_err(|error| failed(&error))?;
         }
         if let Err(error) = self.context.decode(&mut batch) {
             // Who knows what the context holds now.
@@ -167,65 +265,101 @@ impl<'m> Engine<'m> {
         Ok(())
     }
 
-    /// Speaks until the model has ended, a stop sequence came or there is no room left. Gives why,
-    /// and the number of tokens.
-    fn speak(&mut self, job: &Job, room: usize) -> Result<(&'static str, usize), Broken> {
-        let mut sampler = sampler(&job.wanted);
-        let mut pieces = Pieces::new(job.wanted.stops());
-        let mut finish = "length";
-        let mut said = 0;
+    /// Speaks until the model has ended, a stop sequence came or there is no room left. Returns
+    /// why, and the number of tokens.
+    fn speak(
+        &mut self,
+        mut answer: Answer<'_>,
+        sampler: &mut TokenSampler,
+        room: usize,
+    ) -> Result<(&'static str, usize), Broken> {
+        let vocab = self.model.vocab();
+        let mut bytes = Vec::new();
+        let (mut finish, mut said, mut stopped) = ("length", 0, false);
         while said < room {
-            let token = sampler.sample(&self.context, -1);
+            let chosen = sampler.choose(&self.context);
+            let token = chosen.ok_or_else(|| {
+                Refusal::failed("llama.cpp: no token fits the form that was asked for")
+            })?;
             said += 1;
-            if self.model.vocab().is_eog(token) {
+            if vocab.is_eog(token) {
                 finish = "stop";
                 break;
             }
-            let bytes = self.model.vocab().token_to_piece(token, false, None);
-            let (text, stopped) = pieces.push(&bytes);
-            self.say(job, text)?;
-            if stopped {
-                return Ok(("stop", said));
+            bytes.clear();
+            // The markers of calls are special tokens of some vocabularies.
+            vocab.token_to_piece_into(token, &mut bytes, answer.calls.is_some(), None);
+            if let Some(top) = answer.request.logprobs {
+                answer.logprobs.push(self.rank_token(token, &bytes, top));
+            }
+            let (text, ended) = answer.pieces.push(&bytes);
+            self.say(&mut answer, text)?;
+            if ended {
+                (finish, stopped) = ("stop", true);
+                break;
             }
             if said < room {
-                self.decode(&[token])?;
+                self.decode(&[token], true)?;
             }
         }
-        self.say(job, pieces.finish())?;
-        Ok((finish, said))
+        let called = self.finish_answer(answer, stopped)?;
+        Ok((if called { "tool_calls" } else { finish }, said))
+    }
+
+    /// Tells what is left of an answer; says whether it ended with calls.
+    fn finish_answer(&self, mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> {
+        let pieces = std::mem::replace(&mut answer.pieces, Pieces::new(vec![]));
+        if !stopped {
+            self.say(&mut answer, pieces.finish())?;
+        }
+        let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
+            return Ok(false);
+        };
+        self.say(&mut answer, text)?;
+        if calls.is_empty() {
+            return Ok(false);
+        }
+        self.tell(answer.replies, Reply::Calls(calls))?;
+        Ok(true)
+    }
+
+    /// Looks up how likely a token was, before samplers changed anything.
+    fn rank_token(&self, token: LlamaToken, bytes: &[u8], top: usize) -> TokenLogprob {
+        let vocab = self.model.vocab();
+        let chosen = usize::try_from(token.0).unwrap_or(0);
+        let (logprob, top) = rank(self.context.get_logits_ith(-1), chosen, top);
+        let top = top.into_iter().map(|(token, logprob)| {
+            let token = LlamaToken(i32::try_from(token).unwrap_or(0));
+            RankedToken { bytes: vocab.token_to_piece(token, true, None), logprob }
+        });
+        let top = top.collect();
+        TokenLogprob { chosen: RankedToken { bytes: bytes.to_vec(), logprob }, top }
     }
 
     /// Tells some text; a token may have none, and yet a client that left is noticed.
-    fn say(&self, job: &Job, text: String) -> Result<(), Broken> {
+    fn say(&self, answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
+        let text = match &mut answer.calls {
+            None => text,
+            Some(calls) => calls.push(&text),
+        };
         match text.is_empty() {
-            true if job.heard.is_closed() => Err(Broken::Unheard),
+            true if answer.replies.is_closed() => Err(Broken::Unheard),
             true => Ok(()),
-            false => self.tell(job, Heard::Text(text)),
+            false => {
+                let logprobs = std::mem::take(&mut answer.logprobs);
+                self.tell(answer.replies, Reply::Text(text, logprobs))
+            }
         }
     }
 
-    fn tell(&self, job: &Job, heard: Heard) -> Result<(), Broken> {
-        let heard = match job.heard.try_send(heard) {
+    fn tell(&self, replies: &mpsc::Sender<Reply>, reply: Reply) -> Result<(), Broken> {
+        let reply = match replies.try_send(reply) {
             Ok(()) => return Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => return Err(Broken::Unheard),
-            Err(mpsc::error::TrySendError::Full(heard)) => heard,
+            Err(mpsc::error::TrySendError::Full(reply)) => reply,
         };
         // One client that does not read must not keep the model from all others.
-        let sent = job.heard.send_timeout(heard, STALL_MAX);
+        let sent = replies.send_timeout(reply, STALL_MAX);
         self.runtime.block_on(sent).map_err(|_| Broken::Unheard)
     }
-}
-
-fn sampler(wanted: &Wanted) -> LlamaSampler {
-    let temperature = wanted.temperature.unwrap_or(TEMPERATURE_DEFAULT);
-    if temperature == 0.0 {
-        return LlamaSampler::greedy();
-    }
-    LlamaSampler::chain_simple([
-        LlamaSampler::top_k(TOP_K),
-        LlamaSampler::top_p(wanted.top_p.unwrap_or(TOP_P_DEFAULT), 1),
-        LlamaSampler::min_p(MIN_P, 1),
-        LlamaSampler::temp(temperature),
-        LlamaSampler::dist(wanted.seed.unwrap_or_else(|| fastrand::u32(..))),
-    ])
 }

@@ -5,11 +5,22 @@
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "a program tells why it ends")]
 
 mod args;
+mod cores;
+mod embedder;
 mod engine;
 mod load;
+mod logprobs;
 mod pieces;
+mod prompt;
+mod prompt_cache;
+mod refusal;
+mod reply;
+mod request;
+mod sampler;
+mod schema;
 mod server;
-mod wire;
+mod template;
+mod tool_calls;
 
 use args::{Args, USAGE};
 use rustix::process::{Signal, getpid, kill_process};

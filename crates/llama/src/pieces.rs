@@ -48,7 +48,7 @@ fn unfinished(bytes: &[u8]) -> usize {
 }
 
 /// Bytes at the end of `text` with which `stop` begins.
-fn begun(text: &str, stop: &str) -> usize {
+pub fn begun(text: &str, stop: &str) -> usize {
     let longest = stop.len().saturating_sub(1).min(text.len());
     let at = |size: &usize| stop.is_char_boundary(*size) && text.ends_with(&stop[..*size]);
     (1..=longest).rev().find(at).unwrap_or(0)

@@ -1,8 +1,10 @@
-//! The socket, and OpenAI's three addresses behind it.
+//! The socket, and OpenAI's addresses behind it.
 
-use crate::engine::{HEARD_MAX, Heard, Job};
+use crate::engine::{Job, PIECES_MAX, Reply};
 use crate::load::About;
-use crate::wire::{Head, Refusal, Usage, Wanted};
+use crate::refusal::Refusal;
+use crate::reply::{GatheredAnswer, ReplyHead, Usage, list_embeddings};
+use crate::request::{ChatRequest, EmbeddingRequest};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -34,7 +36,8 @@ const BUSY_SECONDS: u16 = 1;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-struct Desk {
+/// What every connection needs.
+struct Routes {
     about: About,
     jobs: mpsc::Sender<Job>,
 }
@@ -48,7 +51,7 @@ pub async fn serve(
 ) -> Result<(), String> {
     let listener = UnixListener::bind(socket)
         .map_err(|error| format!("cannot listen at {}: {error}", socket.display()))?;
-    let desk = Arc::new(Desk { about, jobs });
+    let routes = Arc::new(Routes { about, jobs });
     let free = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     // Dropped at the end, and every connection with it.
     let mut open = JoinSet::new();
@@ -62,9 +65,9 @@ pub async fn serve(
             Some(_) = open.join_next() => {}
             accepted = accepted => match accepted {
                 Ok((stream, permit)) => {
-                    let desk = desk.clone();
+                    let routes = routes.clone();
                     open.spawn(async move {
-                        connection(stream, desk).await;
+                        connection(stream, routes).await;
                         drop(permit);
                     });
                 }
@@ -75,10 +78,10 @@ pub async fn serve(
     std::fs::remove_file(socket).map_err(|error| format!("cannot remove the socket: {error}"))
 }
 
-async fn connection(stream: UnixStream, desk: Arc<Desk>) {
+async fn connection(stream: UnixStream, routes: Arc<Routes>) {
     let service = service_fn(move |request| {
-        let desk = desk.clone();
-        async move { Ok::<_, Infallible>(desk.answer(request).await) }
+        let routes = routes.clone();
+        async move { Ok::<_, Infallible>(routes.answer(request).await) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     let builder = builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT);
@@ -86,7 +89,7 @@ async fn connection(stream: UnixStream, desk: Arc<Desk>) {
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
-impl Desk {
+impl Routes {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path().to_string();
         match (request.method(), path.as_str()) {
@@ -94,6 +97,9 @@ impl Desk {
             (&Method::GET, "/v1/models") => whole(200, &self.models()),
             (&Method::POST, "/v1/chat/completions") => {
                 self.complete(request.into_body()).await.unwrap_or_else(|it| refused(&it))
+            }
+            (&Method::POST, "/v1/embeddings") => {
+                self.embed(request.into_body()).await.unwrap_or_else(|it| refused(&it))
             }
             (method, _) => {
                 let message = format!("nothing answers {method} {path}");
@@ -103,28 +109,38 @@ impl Desk {
     }
 
     fn models(&self) -> Value {
-        let About { name, context } = &self.about;
-        let model = json!({ "id": name, "object": "model", "owned_by": "llama.cpp",
-                            "meta": { "n_ctx": context } });
+        let About { name, context, trained } = &self.about;
+        let meta = json!({ "n_ctx": context, "n_ctx_train": trained });
+        let model = json!({ "id": name, "object": "model", "owned_by": "llama.cpp", "meta": meta });
         json!({ "object": "list", "data": [model] })
     }
 
     async fn complete(&self, body: Incoming) -> Result<Response<Body>, Refusal> {
-        let wanted = Wanted::read(&collected(body).await?)?;
-        let (is_stream, wants_usage) = (wanted.stream.unwrap_or(false), wanted.wants_usage());
-        let (heard, mut answer) = mpsc::channel(HEARD_MAX);
-        self.jobs.try_send(Job { wanted, heard }).map_err(|_| busy())?;
+        let request = ChatRequest::read(&collected(body).await?)?;
+        let (is_stream, include_usage) = (request.stream, request.include_usage);
+        let has_logprobs = request.logprobs.is_some();
+        let (replies, mut answer) = mpsc::channel(PIECES_MAX);
+        self.jobs.try_send(Job::Chat(request, replies)).map_err(|_| busy())?;
         // Until the prompt is read nothing is promised: a refusal still has its own status.
         match answer.recv().await {
-            Some(Heard::Begun) => {}
-            Some(Heard::Refused(refusal)) => return Err(refusal),
+            Some(Reply::Begun) => {}
+            Some(Reply::Refused(refusal)) => return Err(refusal),
             _ => return Err(Refusal::failed("the model went away")),
         }
-        let head = Head::new(&self.about.name);
+        let head = ReplyHead::new(&self.about.name, has_logprobs);
         match is_stream {
-            true => Ok(streamed(head, answer, wants_usage)),
+            true => Ok(streamed(head, answer, include_usage)),
             false => gathered(&head, answer).await,
         }
+    }
+
+    async fn embed(&self, body: Incoming) -> Result<Response<Body>, Refusal> {
+        let request = EmbeddingRequest::read(&collected(body).await?)?;
+        let base64 = request.base64;
+        let (reply, embedded) = oneshot::channel();
+        self.jobs.try_send(Job::Embed(request, reply)).map_err(|_| busy())?;
+        let embedded = embedded.await.map_err(|_| Refusal::failed("the model went away"))??;
+        Ok(whole(200, &list_embeddings(&self.about.name, &embedded, base64)))
     }
 }
 
@@ -146,33 +162,38 @@ async fn collected(body: Incoming) -> Result<Bytes, Refusal> {
 }
 
 async fn gathered(
-    head: &Head,
-    mut answer: mpsc::Receiver<Heard>,
+    head: &ReplyHead,
+    mut answer: mpsc::Receiver<Reply>,
 ) -> Result<Response<Body>, Refusal> {
-    let mut text = String::new();
-    while let Some(heard) = answer.recv().await {
-        match heard {
-            Heard::Begun => {}
-            Heard::Text(piece) => text += &piece,
-            Heard::Ended { finish, usage } => {
-                return Ok(whole(200, &head.answer(&text, finish, usage)));
+    let mut said = GatheredAnswer::default();
+    while let Some(reply) = answer.recv().await {
+        match reply {
+            Reply::Begun => {}
+            Reply::Text(piece, logprobs) => {
+                said.text += &piece;
+                said.logprobs.extend(logprobs);
             }
-            Heard::Refused(refusal) => return Err(refusal),
+            Reply::Calls(calls) => said.calls = calls,
+            Reply::Ended { finish, usage } => {
+                return Ok(whole(200, &head.answer(&said, finish, usage)));
+            }
+            Reply::Refused(refusal) => return Err(refusal),
         }
     }
     Err(Refusal::failed("the model went away"))
 }
 
-fn streamed(head: Head, answer: mpsc::Receiver<Heard>, wants_usage: bool) -> Response<Body> {
+fn streamed(head: ReplyHead, answer: mpsc::Receiver<Reply>, include_usage: bool) -> Response<Body> {
     let first = event(&head.chunk(json!({ "role": "assistant", "content": "" }), None));
     let pieces = stream::unfold(answer, |mut answer| async {
-        answer.recv().await.map(|heard| (heard, answer))
+        answer.recv().await.map(|reply| (reply, answer))
     });
-    let pieces = pieces.map(move |heard| match heard {
-        Heard::Begun => String::new(),
-        Heard::Text(text) => event(&head.chunk(json!({ "content": text }), None)),
-        Heard::Ended { finish, usage } => ending(&head, finish, wants_usage.then_some(usage)),
-        Heard::Refused(refusal) => event(&refusal.body()),
+    let pieces = pieces.map(move |reply| match reply {
+        Reply::Begun => String::new(),
+        Reply::Text(text, logprobs) => event(&head.text_chunk(&text, &logprobs)),
+        Reply::Calls(calls) => event(&head.calls_chunk(&calls)),
+        Reply::Ended { finish, usage } => ending(&head, finish, include_usage.then_some(usage)),
+        Reply::Refused(refusal) => event(&refusal.body()),
     });
     let frames = stream::iter([first])
         .chain(stream::StreamExt::boxed(pieces))
@@ -180,10 +201,10 @@ fn streamed(head: Head, answer: mpsc::Receiver<Heard>, wants_usage: bool) -> Res
     response(200, "text/event-stream", StreamBody::new(frames).boxed_unsync())
 }
 
-fn ending(head: &Head, finish: &str, usage: Option<Usage>) -> String {
+fn ending(head: &ReplyHead, finish: &str, usage: Option<Usage>) -> String {
     let mut text = event(&head.chunk(json!({}), Some(finish)));
     if let Some(usage) = usage {
-        text += &event(&head.usage(usage));
+        text += &event(&head.usage_chunk(usage));
     }
     text + "data: [DONE]\n\n"
 }

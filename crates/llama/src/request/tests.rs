@@ -1,0 +1,118 @@
+use super::*;
+use serde_json::json;
+
+fn read(fields: Value) -> Result<ChatRequest, Refusal> {
+    let mut body = json!({ "messages": [{ "role": "user", "content": "hi" }] });
+    for (name, value) in fields.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    ChatRequest::read(body.to_string().as_bytes())
+}
+
+fn tool(name: &str) -> Value {
+    json!({ "type": "function", "function": { "name": name, "parameters": {} } })
+}
+
+#[test]
+fn what_the_runner_cannot_do_is_refused_by_name() {
+    for (field, value) in [
+        ("n", json!(2)),
+        ("audio", json!({ "voice": "x" })),
+        ("functions", json!([{ "name": "f" }])),
+        ("web_search_options", json!({})),
+        ("verbosity", json!("low")),
+        ("a_field_of_tomorrow", json!(1)),
+        ("temperature", json!(3)),
+        ("temperature", json!("hot")),
+        ("top_p", json!(-1)),
+        ("top_k", json!(-1)),
+        ("stop", json!(["a", "b", "c", "d", "e"])),
+        ("stop", json!("")),
+        ("logit_bias", json!({ "x": 1 })),
+        ("top_logprobs", json!(3)),
+        ("tools", json!([{ "type": "web_search" }])),
+        ("tool_choice", json!("required")),
+        ("response_format", json!({ "type": "xml" })),
+        ("response_format", json!({ "type": "json_schema" })),
+        ("messages", json!([])),
+        ("messages", json!([{ "role": "bard", "content": "hi" }])),
+        ("messages", json!([{ "role": "user", "content": [{ "type": "image_url" }] }])),
+    ] {
+        let why = read(json!({ field: value })).expect_err(field).message;
+        assert!(why.starts_with(&format!("{field}: ")), "{why}");
+    }
+    let both = json!({ "tools": [tool("f")], "response_format": { "type": "json_object" } });
+    assert!(read(both).unwrap_err().message.starts_with("response_format: "));
+    assert_eq!(ChatRequest::read(b"{}").unwrap_err().message, "messages: is missing");
+}
+
+#[test]
+fn what_changes_no_answer_is_taken() {
+    let harmless = json!({
+        "model": "any", "user": "me", "metadata": {}, "store": true, "prompt_cache_key": "k",
+        "cache_prompt": true, "id_slot": 3, "n": 1, "modalities": ["text"], "audio": null,
+        "service_tier": "auto", "tools": [], "seed": -1, "response_format": { "type": "text" },
+    });
+    let request = read(harmless).unwrap();
+    assert_eq!((request.output, request.sampling), (OutputForm::Text, Sampling::default()));
+}
+
+#[test]
+fn contents_may_be_text_or_parts_or_nothing() {
+    let body = json!({ "messages": [
+        { "role": "developer", "content": "a" },
+        { "role": "user", "content": [{ "type": "text", "text": "b" }, { "type": "text", "text": "c" }] },
+        { "role": "assistant", "content": null,
+          "tool_calls": [{ "id": "1", "function": { "name": "f", "arguments": "{\"x\":1}" } }] },
+    ], "stream_options": { "include_usage": true }, "max_tokens": 5, "stop": "x" });
+    let request = ChatRequest::read(body.to_string().as_bytes()).unwrap();
+    let texts: Vec<_> = request.messages.iter().map(|it| it["content"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["a", "bc", ""]);
+    assert_eq!(request.messages[0]["role"], "system");
+    assert_eq!(request.messages[2]["tool_calls"][0]["function"]["arguments"], json!({ "x": 1 }));
+    assert_eq!((request.tokens_max, request.include_usage), (Some(5), true));
+    assert_eq!(request.stops, ["x"]);
+}
+
+#[test]
+fn tools_are_read_with_their_choice() {
+    let tools = json!([tool("f"), tool("g")]);
+    let read = |choice: Value| read(json!({ "tools": tools, "tool_choice": choice }));
+    let named = json!({ "type": "function", "function": { "name": "g" } });
+    let named = read(named).unwrap().tools;
+    assert_eq!(named.allowed().count(), 1);
+    assert!(named.is_forced());
+    let (auto, none) = (read(json!("auto")).unwrap().tools, read(json!("none")).unwrap().tools);
+    assert!(auto.is_offered() && !auto.is_forced() && !none.is_offered());
+    let unknown = json!({ "type": "function", "function": { "name": "h" } });
+    assert_eq!(read(unknown).unwrap_err().message, "tool_choice: no tool is called \"h\"");
+}
+
+#[test]
+fn a_schema_is_strict_unless_it_says_otherwise() {
+    let format = |strict: Value| {
+        let schema = json!({ "type": "array", "uniqueItems": true });
+        let named = json!({ "name": "x", "schema": schema, "strict": strict });
+        read(json!({ "response_format": { "type": "json_schema", "json_schema": named } }))
+    };
+    assert!(format(json!(true)).unwrap_err().message.contains("uniqueItems"));
+    assert!(matches!(format(json!(false)).unwrap().output, OutputForm::Json(_)));
+}
+
+#[test]
+fn inputs_of_embeddings_are_texts() {
+    let read = |body: Value| EmbeddingRequest::read(body.to_string().as_bytes());
+    let one = read(json!({ "input": "a", "model": "m", "encoding_format": "base64" })).unwrap();
+    assert_eq!(one, EmbeddingRequest { inputs: vec!["a".into()], base64: true });
+    for (field, value) in [
+        ("input", json!([])),
+        ("input", json!([1, 2])),
+        ("dimensions", json!(64)),
+        ("encoding_format", json!("hex")),
+    ] {
+        let mut body = json!({ "input": "a" });
+        body[field] = value;
+        let why = read(body).unwrap_err().message;
+        assert!(why.starts_with(&format!("{field}: ")), "{why}");
+    }
+}
