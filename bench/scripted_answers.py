@@ -8,7 +8,7 @@ ANSWER_CHARS characters, so that no program gains by what its models say.
 import hashlib
 import random
 
-ANSWER_CHARS = 900
+ANSWER_CHARS = 1333
 # Turns per model in a free discussion; the default of both programs.
 TURNS_PER_MODEL = 2
 

@@ -375,13 +375,14 @@ impl Floor {
                 Err(fault)
                     if fault.kind == Kind::ContextTooLong && heard.chars == 0 && !is_last =>
                 {
-                    state.budgets.shrink(seat, fit.weight, None);
+                    state.budgets.shrink(seat, fit.weight, fault.context_tokens);
                     continue;
                 }
                 Ok(said) if !heard.has_called => {
                     let input = said.usage.and_then(|usage| usage.input);
                     state.budgets.learn(seat.model.id(), fit.weight, input, heard.thinks);
                 }
+                _ if heard.thinks => state.budgets.learn(seat.model.id(), fit.weight, None, true),
                 _ => {}
             }
             drop(state);

@@ -45,7 +45,7 @@ fn join(pen: &mut Pen<'_>, lines: &Lines) -> String {
 
 fn discuss(pen: &mut Pen<'_>, lines: &Lines) -> String {
     pen.turn_to(pen.scene.others.last());
-    let settles = pen.scene.says(&["last word", "nearly over"]) || pen.draw("tone", 4) == 0;
+    let settles = pen.scene.says(&["last word", "early over"]) || pen.draw("tone", 4) == 0;
     let response = pen.line(if settles { lines.agree } else { lines.doubt });
     [response, pen.line(lines.point)].join(" ")
 }
@@ -58,7 +58,7 @@ fn question(pen: &mut Pen<'_>, lines: &Lines) -> String {
 /// Whether the last speech before this one was a question to the voice.
 fn is_asked(pen: &Pen<'_>) -> bool {
     let asks = pen.scene.others.last().is_some_and(|other| other.text.contains('?'));
-    asks && pen.scene.says(&["put to you", "You are asked"])
+    asks && pen.scene.says(&["put to you", "the last question"])
 }
 
 fn reply(pen: &mut Pen<'_>, lines: &Lines) -> String {

@@ -24,6 +24,8 @@ const ANSWER_TOKENS_MAX: u64 = 16_384;
 const REASONING_TOKENS_MAX: u64 = 16_384;
 /// A model that thinks gets this share of its window for it.
 const REASONING_SHARE: u64 = 4;
+/// Up to here a window is that of a model whose answers may fill it.
+const SMALL_WINDOW: u64 = 16_384;
 /// Tokens of the longest task and form, for the check before a run.
 const TASK_TOKENS: u64 = 420;
 /// A provider that says that a prompt is too long gets one of this share.
@@ -125,11 +127,11 @@ impl Budgets {
         self.cuts.insert(key, cut);
         let weight = cue.prompt.weight(&cut);
         let room = self.window(seat).saturating_sub(self.tokens(seat, weight));
-        let max_tokens = (ceiling.visible + ceiling.reasoning).min(room.max(ceiling.visible));
+        let max_tokens = self.limit(seat, ceiling, room);
         let ask = Ask {
             tools: floor.opening.tools.clone(),
             stream: floor.opening.stream,
-            max_tokens: u32::try_from(max_tokens).ok(),
+            max_tokens: max_tokens.and_then(|tokens| u32::try_from(tokens).ok()),
             conversation: Some(Conversation {
                 run: floor.opening.mark.clone(),
                 seat: seat.index as u32,
@@ -138,6 +140,17 @@ impl Budgets {
             ..cue.prompt.ask(&cut)
         };
         Ok(Fit { ask, weight, ceiling, fitted })
+    }
+
+    /// The limit that the provider is told, where the prompt leaves `room`. As long as nobody knows
+    /// whether a model thinks, a large one is told none: providers refuse a limit above their own.
+    fn limit(&self, seat: &Seat, ceiling: Ceiling, room: u64) -> Option<u64> {
+        let all = (ceiling.visible + ceiling.reasoning).min(room.max(ceiling.visible));
+        match self.thinks.get(seat.model.id()) {
+            Some(_) => Some(all),
+            None if self.window(seat) <= SMALL_WINDOW => Some(all),
+            None => None,
+        }
     }
 
     fn note(&self, seat: &Seat, transcript: &str, cut: Cut, left: LeftOut) -> Fitted {

@@ -137,9 +137,9 @@ fn is_complete(reply: &str) -> bool {
 
 fn position(hearing: &Hearing, seat: &Seat) -> Cue {
     let task = format!(
-        "Take a position on the question and defend it in at most {POSITION_WORDS} words: the claim in \
-         one sentence, then what it rests on, most important first. A devil's advocate will examine \
-         you on it, so claim no more than you can hold."
+        "Take a position on the question in at most {POSITION_WORDS} words: the claim in one sentence, \
+         then what it rests on. A devil's advocate will examine you, so claim no more than you can \
+         hold."
     );
     Cue::message(DEFENDER, POSITION_WORDS, hearing.task(seat, task))
 }
@@ -147,27 +147,24 @@ fn position(hearing: &Hearing, seat: &Seat) -> Cue {
 fn question(hearing: &Hearing, seat: &Seat, target: &Seat, round: &str) -> Cue {
     let name = hearing.masks.of(target.index);
     let task = format!(
-        "You are the devil's advocate: find out what does not hold. {round} You examine {name} now. \
-         Put the one question that would do most damage if it went unanswered, in at most \
-         {QUESTION_WORDS} words: an unproven premise, a counter-example, a consequence they would \
-         not accept, a contradiction. If {name} has answered everything that matters, write only \
-         the line {COMPLETE}"
+        "Be the devil's advocate. {round} You examine {name} now. Put the one question that would do most \
+         damage unanswered, in at most {QUESTION_WORDS} words. If {name} has answered everything \
+         that matters, write only the line {COMPLETE}"
     );
     Cue::message(ADVOCATE, QUESTION_WORDS, hearing.task(seat, task))
 }
 
 fn answer(hearing: &Hearing, seat: &Seat) -> Cue {
     let task = format!(
-        "Answer the last question, which is put to you, in at most {REPLY_WORDS} words and nothing \
-         else. If it hits, concede exactly what it hits and say what remains of your position; if it \
-         misses, show why."
+        "Answer the last question, in at most {REPLY_WORDS} words. If it hits, concede what it hits and \
+         say what remains; if it misses, show why."
     );
     Cue::message(DEFENDER, REPLY_WORDS, hearing.task(seat, task))
 }
 
 fn verdict(hearing: &Hearing) -> Prompt {
-    let task = "Give the verdict on this examination. A claim survives if it was attacked and \
-                answered, fails if it was conceded or not met, and is unresolved otherwise.";
+    let task = "Give the verdict: a claim survives if it was attacked and answered, fails if it was \
+                conceded or not met, and is unresolved otherwise.";
     brief::conclude(hearing.floor, &hearing.said, task)
         .label("SURVIVED", "the claims that survived and why, as short bullets; None if none")
         .label("FAILED", "the claims that failed and what broke them; None if none")

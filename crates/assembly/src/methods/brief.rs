@@ -20,11 +20,8 @@ pub(crate) fn opening_prompt(opening: &Opening) -> Prompt {
         opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
     let mut prompt = Prompt::new()
         .rule(format!(
-            "A discussion of {} participants. Judge by substance: give the fact or the reason that \
-             carries a claim, change your mind only for a reason that was given, say what you do \
-             not know. No flattery, preamble or repetition. Plain Markdown, no LaTeX. Write in \
-             {language}; labels stay in English.",
-            opening.seats.len()
+            "Give reasons and facts; change your mind only for a reason; say what you do not know. No \
+             flattery or preamble. Write in {language}; labels stay in English."
         ))
         .question(&opening.question)
         .quotes("Files the person gave along:", files);
@@ -58,9 +55,8 @@ pub(super) fn task(
 /// must not weigh more than what the others did.
 pub(super) fn conclude(floor: &Floor, said: &Transcript, task: impl std::fmt::Display) -> Prompt {
     opening_prompt(&floor.opening).transcript(said).text(format!(
-        "You conclude, for the person who asked. Weigh what was said by its reasons, not by who said \
-         it or how often. Bring no argument of your own; neither smooth over a disagreement nor \
-         invent one. {task}"
+        "You conclude, for the person who asked: by the reasons, not by who gave them or how often, and \
+         without an argument of your own. Neither smooth over a disagreement nor invent one. {task}"
     ))
 }
 

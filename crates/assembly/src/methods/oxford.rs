@@ -127,27 +127,24 @@ async fn close(debate: &Debate<'_>, side: &'static str) -> Result<Option<Spoken>
 }
 
 fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str) -> Cue {
-    let stand = if side == FOR { "for" } else { "against" };
     let (words, task) = match round {
         "opening" => (
             OPENING_WORDS,
-            "Open your case: the two or three arguments that must hold for your side to win, each \
-             with its evidence. Do not answer the other side yet.",
+            "Open with the two or three arguments that must hold, each with its evidence; answer \
+             nobody yet.",
         ),
         "rebuttal" => (
             REBUTTAL_WORDS,
-            "Rebut: take the other side's strongest argument as its speaker would put it, show where \
-             it fails, then repair what they damaged of yours.",
+            "Rebut: show where the other side's strongest argument fails, then repair yours.",
         ),
         _ => (
             CLOSING_WORDS,
-            "Close for your side: the clash on which the motion turns, why it falls to you, and the \
-             other side's best point that still stands. No new arguments.",
+            "Close for your side: the clash that decides, why it falls to you, and their best point \
+             that stands.",
         ),
     };
     let task = format!(
-        "The question is a motion. You were given the side {side}: argue {stand} it whatever you \
-         think, with true premises only. {task} At most {words} words."
+        "Argue the side {side} of this motion, whatever you think. {task} At most {words} words."
     );
     let name = debate.masks.of(seat.index);
     let prompt = brief::task(debate.floor, seat, name, &debate.said, task);
@@ -155,7 +152,6 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
 }
 
 fn judgement(debate: &Debate) -> Prompt {
-    let task = "Judge the debate: what decides is which arguments were left standing after they were \
-                attacked, not which side you would have taken.";
+    let task = "Judge the debate by which arguments were left standing after they were attacked.";
     FORM.ask(brief::conclude(debate.floor, &debate.said, task))
 }

@@ -8,6 +8,7 @@ use super::form::{self, choose};
 use super::list::{self, Item};
 use super::{Method, Shown};
 use crate::event::{Quoted, Synthesis};
+use crate::fit::shorten;
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Rank};
 use crate::parse;
@@ -43,6 +44,8 @@ struct Board {
     criteria: Vec<Item>,
 }
 
+/// Characters of what a list says about one of its items.
+const ABOUT_CHARS_MAX: usize = 240;
 /// Words of each kind of turn.
 const FRAME_WORDS: u64 = 120;
 const CRITERIA_WORDS: u64 = 150;
@@ -99,7 +102,12 @@ fn listed(
     key: fn(usize) -> String,
     said: &[Spoken],
 ) -> Vec<Quote> {
-    let line = |(at, item): (usize, &Item)| match item.about.as_str() {
+    // One sentence was asked for.
+    let short = |about: &'_ str| match shorten(about, ABOUT_CHARS_MAX) {
+        Some(short) => short.text.to_string(),
+        None => about.to_string(),
+    };
+    let line = |(at, item): (usize, &Item)| match short(&item.about).as_str() {
         "" => format!("{}. {}", key(at), item.name),
         about => format!("{}. {}: {about}", key(at), item.name),
     };
@@ -115,17 +123,16 @@ fn listed(
 }
 
 fn frame(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
-    let task = "Name the alternatives that a decision on this question has to choose between: two to \
-                four that exclude each other, the one people forget included. Do not judge them, and \
-                write no more lines than you have alternatives.";
+    let task = "Name the alternatives to choose between: two to four that exclude each other, the one \
+                people forget included. Do not judge them, and write no more lines than you have.";
     let prompt = brief::task(floor, seat, &seat.name, said, task)
         .labels(&ALTERNATIVES, "a name of at most five words: then what it means in one sentence");
     Cue::message(EVALUATOR, FRAME_WORDS, prompt)
 }
 
 fn criteria(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
-    let task = "Name the criteria by which to choose, three to six, the weightiest first. Each must \
-                tell the alternatives apart and measure something of its own. Do not score yet.";
+    let task = "Name the criteria to choose by, three to six, the weightiest first. Each must tell the \
+                alternatives apart. Do not score yet.";
     let prompt = brief::task(floor, seat, &seat.name, said, task)
         .labels(&CRITERIA, "a name of at most four words: then what a high score means and why");
     Cue::message(EVALUATOR, CRITERIA_WORDS, prompt)
@@ -136,13 +143,13 @@ fn evaluate(floor: &Floor, seat: &Seat, said: &Transcript, board: &Board) -> Cue
     let columns = keys(board.alternatives.len(), letters).join(", ");
     let rows = keys(board.criteria.len(), numbers).join(", ");
     let task = "Score every alternative on every criterion from 1 (bad) to 10 (good). Use the whole \
-                scale; alternatives that differ must not get the same scores.";
+                scale.";
     let prompt = brief::task(floor, seat, &seat.name, said, task)
         .label(
             "SCORES",
             format!(
-                "a Markdown table with a column for each alternative, headed by its letter only \
-                 ({columns}), and a row for each criterion, headed by its number only ({rows})"
+                "a Markdown table, columns headed by letters ({columns}), rows by the criterion's number \
+                 ({rows})"
             ),
         )
         .label("REASONING", "what drove the scores that others may dispute, in at most 150 words");
