@@ -20,7 +20,7 @@ fn check_loop(start: &str, period: impl Fn(usize) -> String) {
     let text = format!("{start}{tail}");
     for size in [1, 7, 4_096] {
         let kept = kept_of(&text, size).unwrap_or_else(|| panic!("no loop in {text:.200}"));
-        assert!(kept >= start.len(), "what was said before the loop is kept");
+        assert!(kept >= start.trim_end().len(), "what was said before the loop is kept");
         assert!(kept <= start.len() + 4_096, "{kept} bytes of a loop are kept");
         assert!(text.is_char_boundary(kept));
     }
