@@ -1,6 +1,6 @@
 """Makes a tiny GGUF model that says one line, whatever it is asked.
 
-    python make.py FILE [--line TEXT] [--name NAME] [--loop] [--cut BYTES]
+    python make.py FILE [--line TEXT] [--name NAME] [--loop] [--pooling KIND] [--cut BYTES]
 
 The blocks of the model are zero, so what enters the output matrix is the embedding of the last
 token, normalised. The output matrix is a table of successors: each token of the line makes the next
@@ -86,7 +86,7 @@ def tensors(size, successors):
     yield "output.weight", output
 
 
-def write(path, name, line, loop):
+def write(path, name, line, loop, pooling):
     line = pieces(line)
     tokens = vocabulary(line)
     ids = {text: at for at, (text, _, _) in enumerate(tokens)}
@@ -111,6 +111,8 @@ def write(path, name, line, loop):
     writer.add_add_bos_token(True)
     writer.add_add_space_prefix(False)
     writer.add_chat_template(TEMPLATE)
+    if pooling:
+        writer.add_pooling_type(gguf.PoolingType[pooling.upper()])
     for tensor, values in tensors(len(tokens), chain(line, ids, loop)):
         writer.add_tensor(tensor, values)
     writer.write_header_to_file()
@@ -125,9 +127,10 @@ def main():
     arguments.add_argument("--line", default=LINE)
     arguments.add_argument("--name", default="tiny")
     arguments.add_argument("--loop", action="store_true", help="say the line again and again")
+    arguments.add_argument("--pooling", choices=["mean", "cls", "last"], help="for embeddings")
     arguments.add_argument("--cut", type=int, default=0, help="bytes to lose at the end")
     given = arguments.parse_args()
-    write(given.file, given.name, given.line, given.loop)
+    write(given.file, given.name, given.line, given.loop, given.pooling)
     if given.cut:
         os.truncate(given.file, os.path.getsize(given.file) - given.cut)
 

@@ -1,6 +1,7 @@
 //! The project's own commands. `cargo xtask help` lists them.
 #![allow(clippy::print_stderr, reason = "a command line program that reports to its caller")]
 
+mod llama_server;
 mod peers;
 mod step;
 mod suite;
@@ -38,6 +39,11 @@ const TASKS: &[Task] = &[
         name: "peers",
         about: "install the foreign programs that the tests talk to",
         run: |run| Box::pin(peers::install(run)),
+    },
+    Task {
+        name: "llama-server",
+        about: "build llama.cpp's own server, which soak and benches compare with",
+        run: |run| Box::pin(llama_server::install(run)),
     },
     Task {
         name: "soak",
@@ -78,6 +84,6 @@ async fn perform(task: &Task) -> Result<String> {
 }
 
 fn help() -> String {
-    let rows = TASKS.iter().map(|task| format!("  {:<6} {}\n", task.name, task.about));
-    format!("cargo xtask <command>\n\n{}  help   this list\n", rows.collect::<String>())
+    let rows = TASKS.iter().map(|task| format!("  {:<12} {}\n", task.name, task.about));
+    format!("cargo xtask <command>\n\n{}  help         this list\n", rows.collect::<String>())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use tokio::process::Command;
 
 use crate::step::{Run, spawn};
-use crate::{peers, tidy};
+use crate::{llama_server, peers, tidy};
 
 /// Everything, cheapest first, so that a small mistake is told in seconds. The peers are installed
 /// while cargo builds; the first failure of either ends both.
@@ -36,6 +36,11 @@ async fn builds(run: &Run) -> Result<()> {
 /// The tests named `soak…`: small under `test`, here as large as they were meant.
 pub(crate) async fn soak(run: &Run) -> Result<()> {
     peers::install(run).await?;
+    llama_server::install(run).await?;
+    // The tests start the runner of local models as it is built here.
+    let mut runner = run.cargo("build --release -p althing-llama");
+    runner.env("CARGO_PROFILE_RELEASE_LTO", "off");
+    run.step("build", "the runner of local models", spawn(runner)).await?;
     let mut soak = with_peers(run, "test --release --workspace soak -- --include-ignored");
     // What it takes longer to run without is little beside linking every test with it.
     soak.arg("--nocapture").env("ALTHING_SOAK", "1").env("CARGO_PROFILE_RELEASE_LTO", "off");

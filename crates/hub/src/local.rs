@@ -29,8 +29,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Tokens of a conversation. More memory would be taken for more.
-const CONTEXT_TOKENS: u32 = 8_192;
+/// Tokens of a conversation where nobody says otherwise. More memory would be taken for more.
+const CONTEXT_TOKENS_DEFAULT: u32 = 8_192;
 /// How long the end of a process that was killed is waited for.
 const END_WAIT: Duration = Duration::from_secs(5);
 
@@ -41,12 +41,16 @@ pub(crate) struct Options {
     pub data_dir: PathBuf,
     /// A runner that nobody uses for so long is put away.
     pub idle: Duration,
+    /// Tokens of a conversation as the person wants them; a model that takes less keeps its own.
+    pub context_tokens: Option<u32>,
 }
 
 impl Options {
     pub(crate) fn new(world: &World, config: &Config) -> Options {
         let idle = Duration::from_secs(*config.local_idle_seconds);
-        Options { env: world.env.clone(), data_dir: config.data_dir.value.clone(), idle }
+        let context_tokens = config.context_tokens.and_then(|tokens| u32::try_from(tokens).ok());
+        let data_dir = config.data_dir.value.clone();
+        Options { env: world.env.clone(), data_dir, idle, context_tokens }
     }
 }
 
@@ -81,6 +85,11 @@ impl Runners {
             known.push(Arc::downgrade(&runner));
             runner
         })
+    }
+
+    /// Returns the model in a file as a list of models has it.
+    pub(crate) fn list(&self, file: &ModelFile) -> Listed {
+        file.listed(self.0.options.context_tokens)
     }
 
     /// Why no model can be loaded now; none: a program that does so is there.
@@ -152,7 +161,7 @@ impl Access for Runner {
     fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {
         Box::pin(async {
             let file = ModelFile::inspect(&self.file).await;
-            Some(file.map(|file| vec![file.listed()]))
+            Some(file.map(|file| vec![file.listed(self.options.context_tokens)]))
         })
     }
 }
@@ -189,8 +198,9 @@ impl Runner {
 
     async fn start(&self) -> Result<Running> {
         // The file may have changed since it was added.
-        ModelFile::inspect(&self.file).await?;
-        let (process, child) = Process::start(&self.options, &self.file).await?;
+        let file = ModelFile::inspect(&self.file).await?;
+        let context_tokens = file.context_tokens(self.options.context_tokens);
+        let (process, child) = Process::start(&self.options, &self.file, context_tokens).await?;
         let (calls, watched) = watch::channel(0);
         let keeper = tokio::spawn(keep(self.me.clone(), child, watched, self.options.idle));
         Ok(Running { process, calls: Arc::new(calls), keeper })

@@ -11,10 +11,12 @@ Serves a GGUF model in OpenAI's dialect on a Unix socket until its standard inpu
 GET /health, GET /v1/models, POST /v1/chat/completions, POST /v1/embeddings.
 
   --context TOKENS   the longest conversation [the model's own, at most 8192]
-  --threads N        threads that compute [the physical cores]
+  --threads N        threads that compute [LLAMA_ARG_THREADS, or the physical cores]
   --pooling KIND     how embeddings are made: mean, cls or last [as the model's file says]
   --cache-mib N      memory for conversations that wait for their next turn, 0 for none [2048]";
 
+/// Has the number of threads too, as with llama-server.
+pub const THREADS_VARIABLE: &str = "LLAMA_ARG_THREADS";
 /// Tokens of a context where nobody says otherwise, if the model was trained on as many.
 pub const CONTEXT_DEFAULT: u32 = 8_192;
 const CONTEXT_MAX: u32 = 1 << 20;
@@ -40,8 +42,12 @@ pub struct Args {
     pub cache_mib: usize,
 }
 
-/// Reads the options; none: the person asked for help.
-pub fn parse(given: impl Iterator<Item = OsString>) -> Result<Option<Args>, String> {
+/// Reads the options; none: the person asked for help. `threads_variable` is what the environment
+/// says about threads, where no option does.
+pub fn parse(
+    given: impl Iterator<Item = OsString>,
+    threads_variable: Option<OsString>,
+) -> Result<Option<Args>, String> {
     let (mut model, mut socket, mut context, mut threads) = (None, None, None, None);
     let (mut pooling, mut cache_mib) = (None, CACHE_MIB_DEFAULT);
     let mut given = given;
@@ -64,6 +70,9 @@ pub fn parse(given: impl Iterator<Item = OsString>) -> Result<Option<Args>, Stri
             "--cache-mib" => cache_mib = parse_number(&option, &value()?, 0, CACHE_MIB_MAX)?,
             _ => return Err(format!("{option}: no such option")),
         }
+    }
+    if let Some(text) = threads_variable.filter(|_| threads.is_none()) {
+        threads = Some(parse_number(THREADS_VARIABLE, &text, 1, count_logical())?);
     }
     let model = model.ok_or("--model is missing")?;
     let socket = socket.ok_or("--socket is missing")?;
@@ -90,7 +99,7 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Result<Option<Args>, String> {
-        parse(line.split_whitespace().map(OsString::from))
+        parse(line.split_whitespace().map(OsString::from), None)
     }
 
     #[test]
@@ -104,6 +113,19 @@ mod tests {
         let least = wrong("--context 0");
         assert_eq!(least, "--context: must be a whole number from 1 to 1048576, not 0");
         assert!(wrong("--threads 100000").starts_with("--threads: must be a whole number"));
+    }
+
+    #[test]
+    fn an_option_goes_before_the_environment() {
+        let read = |line: &str, variable: &str| {
+            let line = line.split_whitespace().map(OsString::from);
+            parse(line, Some(variable.into()))
+        };
+        let threads = |line| read(line, "1").unwrap().unwrap().threads;
+        assert_eq!(threads("--model m --socket s"), Some(1));
+        let wrong = read("--model m --socket s", "many").unwrap_err();
+        assert!(wrong.starts_with("LLAMA_ARG_THREADS: must be a whole number"), "{wrong}");
+        assert!(read("--model m --socket s --threads 1", "many").is_ok());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The one thread that owns the model: it takes requests one after another and says what the model
 //! says. It stops as soon as nobody listens.
 
+mod speech;
+
 use crate::embedder::{Embedded, Embedder};
-use crate::logprobs::{RankedToken, TokenLogprob, rank};
+use crate::logprobs::TokenLogprob;
 use crate::pieces::Pieces;
 use crate::prompt::{self, AnswerForm, Prompt};
 use crate::prompt_cache::{PromptCache, count_common};
@@ -19,6 +21,7 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
+use speech::Answer;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -74,16 +77,6 @@ pub struct Engine<'m> {
     /// The tokens that the context holds, in their places.
     pub held: Vec<LlamaToken>,
     pub cache: PromptCache<LlamaToken, SeqState>,
-}
-
-/// One answer while it is written.
-struct Answer<'j> {
-    request: &'j ChatRequest,
-    replies: &'j mpsc::Sender<Reply>,
-    pieces: Pieces,
-    calls: Option<CallScanner>,
-    /// Of tokens whose text is not told yet.
-    logprobs: Vec<TokenLogprob>,
 }
 
 impl Engine<'_> {
@@ -263,93 +256,6 @@ impl Engine<'_> {
         }
         self.held.extend_from_slice(tokens);
         Ok(())
-    }
-
-    /// Speaks until the model has ended, a stop sequence came or there is no room left. Returns
-    /// why, and the number of tokens.
-    fn speak(
-        &mut self,
-        mut answer: Answer<'_>,
-        sampler: &mut TokenSampler,
-        room: usize,
-    ) -> Result<(&'static str, usize), Broken> {
-        let vocab = self.model.vocab();
-        let mut bytes = Vec::new();
-        let (mut finish, mut said, mut stopped) = ("length", 0, false);
-        while said < room {
-            let chosen = sampler.choose(&self.context);
-            let token = chosen.ok_or_else(|| {
-                Refusal::failed("llama.cpp: no token fits the form that was asked for")
-            })?;
-            said += 1;
-            if vocab.is_eog(token) {
-                finish = "stop";
-                break;
-            }
-            bytes.clear();
-            // The markers of calls are special tokens of some vocabularies.
-            vocab.token_to_piece_into(token, &mut bytes, answer.calls.is_some(), None);
-            if let Some(top) = answer.request.logprobs {
-                answer.logprobs.push(self.rank_token(token, &bytes, top));
-            }
-            let (text, ended) = answer.pieces.push(&bytes);
-            self.say(&mut answer, text)?;
-            if ended {
-                (finish, stopped) = ("stop", true);
-                break;
-            }
-            if said < room {
-                self.decode(&[token], true)?;
-            }
-        }
-        let called = self.finish_answer(answer, stopped)?;
-        Ok((if called { "tool_calls" } else { finish }, said))
-    }
-
-    /// Tells what is left of an answer; says whether it ended with calls.
-    fn finish_answer(&self, mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> {
-        let pieces = std::mem::replace(&mut answer.pieces, Pieces::new(vec![]));
-        if !stopped {
-            self.say(&mut answer, pieces.finish())?;
-        }
-        let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
-            return Ok(false);
-        };
-        self.say(&mut answer, text)?;
-        if calls.is_empty() {
-            return Ok(false);
-        }
-        self.tell(answer.replies, Reply::Calls(calls))?;
-        Ok(true)
-    }
-
-    /// Looks up how likely a token was, before samplers changed anything.
-    fn rank_token(&self, token: LlamaToken, bytes: &[u8], top: usize) -> TokenLogprob {
-        let vocab = self.model.vocab();
-        let chosen = usize::try_from(token.0).unwrap_or(0);
-        let (logprob, top) = rank(self.context.get_logits_ith(-1), chosen, top);
-        let top = top.into_iter().map(|(token, logprob)| {
-            let token = LlamaToken(i32::try_from(token).unwrap_or(0));
-            RankedToken { bytes: vocab.token_to_piece(token, true, None), logprob }
-        });
-        let top = top.collect();
-        TokenLogprob { chosen: RankedToken { bytes: bytes.to_vec(), logprob }, top }
-    }
-
-    /// Tells some text; a token may have none, and yet a client that left is noticed.
-    fn say(&self, answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
-        let text = match &mut answer.calls {
-            None => text,
-            Some(calls) => calls.push(&text),
-        };
-        match text.is_empty() {
-            true if answer.replies.is_closed() => Err(Broken::Unheard),
-            true => Ok(()),
-            false => {
-                let logprobs = std::mem::take(&mut answer.logprobs);
-                self.tell(answer.replies, Reply::Text(text, logprobs))
-            }
-        }
     }
 
     fn tell(&self, replies: &mpsc::Sender<Reply>, reply: Reply) -> Result<(), Broken> {

@@ -22,7 +22,7 @@ mod server;
 mod template;
 mod tool_calls;
 
-use args::{Args, USAGE};
+use args::{Args, THREADS_VARIABLE, USAGE};
 use rustix::process::{Signal, getpid, kill_process};
 use std::io::Read;
 use std::process::ExitCode;
@@ -38,7 +38,7 @@ const EXIT_FAILED: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let args = match args::parse(std::env::args_os().skip(1)) {
+    let args = match args::parse(std::env::args_os().skip(1), std::env::var_os(THREADS_VARIABLE)) {
         Ok(Some(args)) => args,
         Ok(None) => {
             println!("{USAGE}");

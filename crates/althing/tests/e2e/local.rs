@@ -2,6 +2,8 @@
 //! llama.cpp in our own runner, or in its own server where `ALTHING_LLAMA_SERVER` names the folder
 //! that has one.
 
+mod real;
+
 use crate::dbus::bus::Bus;
 use crate::harness::{Home, peers, really_wait, unless_missing};
 use althing_chat::{Ask, Delta, Message};
@@ -54,15 +56,23 @@ impl Machine {
     }
 
     async fn service(&self) -> Arc<Service> {
+        self.service_with(&[]).await
+    }
+
+    /// A service with more in its environment.
+    async fn service_with(&self, more: &[(&str, &str)]) -> Arc<Service> {
         let text = |path: &Path| path.to_str().unwrap().to_string();
         let server = std::env::var(SERVER).map(|folder| format!("{folder}:/usr/bin:/bin:"));
         let env = [
             ("HOME", text(self.home.path())),
             ("PATH", server.unwrap_or_default() + &text(&self.path)),
             ("ALTHING_LOCAL_IDLE_SECONDS", self.idle_seconds.to_string()),
+            // Threads that wait for each other on a busy machine wait long.
+            ("LLAMA_ARG_THREADS", "1".into()),
             ("OPENAI_API_KEY", "sk-not-for-runners".into()),
         ];
-        let env = env.map(|(name, value)| (name.to_string(), value)).into();
+        let env = env.into_iter().chain(more.iter().map(|(name, value)| (*name, (*value).into())));
+        let env = env.map(|(name, value)| (name.to_string(), value)).collect();
         let home = self.home.path().to_path_buf();
         Service::open(World { env, cwd: home.clone(), home }).await.unwrap()
     }

@@ -1,5 +1,6 @@
 //! A file that a person says is a model.
 
+use super::CONTEXT_TOKENS_DEFAULT;
 use super::gguf::{self, Facts};
 use althing_gateway::Listed;
 use althing_stdx::text::printable;
@@ -34,10 +35,16 @@ impl ModelFile {
         text.ok_or_else(|| Fault::invalid("model_path: must be UTF-8"))
     }
 
+    /// Returns how many tokens a conversation may have: what is wanted, or else the default, and
+    /// never more than the model was trained on.
+    pub(super) fn context_tokens(&self, wanted: Option<u32>) -> u32 {
+        let trained = self.context.filter(|tokens| *tokens > 0).unwrap_or(u32::MAX);
+        wanted.unwrap_or(CONTEXT_TOKENS_DEFAULT).min(trained)
+    }
+
     /// It as a list of models has it.
-    pub(crate) fn listed(&self) -> Listed {
-        // What the model was trained on; the runner gives it as much of that as is wanted.
-        let context_tokens = self.context.map(u64::from);
+    pub(crate) fn listed(&self, wanted: Option<u32>) -> Listed {
+        let context_tokens = self.context.map(|_| self.context_tokens(wanted).into());
         Listed { id: self.name.clone(), display_name: None, owned_by: None, context_tokens }
     }
 }
@@ -74,4 +81,26 @@ fn name(facts: &Facts, path: &Path) -> String {
 fn tidy(name: &str) -> String {
     let name: String = name.trim().chars().take(NAME_CHARS_MAX).collect();
     printable(&name).replace([' ', ',', '@'], "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_reads_what_is_wanted_and_what_it_was_trained_on() {
+        let file = |context| ModelFile { path: "/m".into(), name: "m".into(), context };
+        for (trained, wanted, tokens) in [
+            (Some(32_768), None, 8_192),
+            (Some(4_096), None, 4_096),
+            (Some(32_768), Some(16_384), 16_384),
+            (Some(8_192), Some(16_384), 8_192),
+            (None, Some(16_384), 16_384),
+            (None, None, 8_192),
+        ] {
+            assert_eq!(file(trained).context_tokens(wanted), tokens);
+            let listed = file(trained).listed(wanted).context_tokens;
+            assert_eq!(listed, trained.map(|_| u64::from(tokens)));
+        }
+    }
 }

@@ -33,10 +33,14 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts a runner for `model` and waits until it is ready. Dropping the future ends it.
-    pub(super) async fn start(options: &Options, model: &Path) -> Result<(Process, Child)> {
+    pub(super) async fn start(
+        options: &Options,
+        model: &Path,
+        context_tokens: u32,
+    ) -> Result<(Process, Child)> {
         let program = Program::find(options)?;
         let place = Place::new(options)?;
-        let command = &mut program.command(options, model, &place.socket());
+        let command = &mut program.command(options, model, context_tokens, &place.socket());
         let spawned = command.spawn();
         let name = program.name();
         let mut child = spawned.map_err(|error| failed(format!("cannot start {name}: {error}")))?;

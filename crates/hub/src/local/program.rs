@@ -1,6 +1,6 @@
 //! Which program runs a model, and how it is started.
 
-use super::{CONTEXT_TOKENS, Options};
+use super::Options;
 use althing_stdx::{Fault, Kind, Result};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -64,7 +64,13 @@ impl Program {
 
     /// The command that serves `model` at `socket`, in a group of its own. It ends when its
     /// standard input closes.
-    pub(super) fn command(&self, options: &Options, model: &Path, socket: &Path) -> Command {
+    pub(super) fn command(
+        &self,
+        options: &Options,
+        model: &Path,
+        context_tokens: u32,
+        socket: &Path,
+    ) -> Command {
         let mut command = match self {
             Program::Own(program) => Command::new(program),
             Program::Server(program) => {
@@ -79,9 +85,8 @@ impl Program {
             Program::Server(_) => command.arg("--host").arg(socket).args(["--parallel", "1"]),
             Program::Own(_) => command.arg("--socket").arg(socket),
         };
-        if let Program::Server(_) = self {
-            command.args(["--ctx-size", &CONTEXT_TOKENS.to_string()]);
-        }
+        let context = if let Program::Server(_) = self { "--ctx-size" } else { "--context" };
+        command.args([context, &context_tokens.to_string()]);
         let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, options.env.get(*name)?)));
         command.env_clear().envs(kept).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -111,7 +116,12 @@ mod tests {
 
     fn options(path: &str) -> Options {
         let env = [("PATH".to_string(), path.to_string())].into();
-        Options { env, data_dir: "/data".into(), idle: Duration::from_secs(1) }
+        Options {
+            env,
+            data_dir: "/data".into(),
+            idle: Duration::from_secs(1),
+            context_tokens: None,
+        }
     }
 
     fn put(folder: &Path, name: &str, mode: u32) -> PathBuf {
@@ -140,8 +150,21 @@ mod tests {
     fn a_runner_gets_no_keys() {
         let mut options = options("/bin");
         options.env.insert("OPENAI_API_KEY".into(), "sk-secret".into());
-        let command = Program::Own("/own".into()).command(&options, "/m".as_ref(), "/s".as_ref());
+        let command =
+            Program::Own("/own".into()).command(&options, "/m".as_ref(), 64, "/s".as_ref());
         let names: Vec<_> = command.as_std().get_envs().map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH"]);
+    }
+
+    #[test]
+    fn the_context_reaches_either_program() {
+        for (program, option) in [
+            (Program::Own("/own".into()), "--context"),
+            (Program::Server("/server".into()), "--ctx-size"),
+        ] {
+            let command = program.command(&options("/bin"), "/m".as_ref(), 64, "/s".as_ref());
+            let words: Vec<_> = command.as_std().get_args().collect();
+            assert!(words.windows(2).any(|it| it == [option, "64"]), "{words:?}");
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Service {
         };
         let now_ms = now_ms() as i64;
         let row = self.store.add_provider(new, now_ms).await?;
-        self.keep_list(&row.id, &[file.listed()]).await?;
+        self.keep_list(&row.id, &[self.library.means().runners.list(&file)]).await?;
         let row = Stored { enabled: true, checked_at_ms: Some(now_ms), ..row };
         self.store.update_provider(&row).await?;
         self.library.reload().await?;
