@@ -19,6 +19,7 @@ mod local;
 mod mcp;
 mod person;
 mod plan;
+mod pull;
 mod resume;
 mod sdk;
 mod workers;
