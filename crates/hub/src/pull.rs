@@ -270,7 +270,10 @@ fn check_memory(bytes: u64, free: Option<u64>, request: &PullRequest) -> Result<
 async fn inspect(path: &Path) -> Result<String> {
     let told = |fault: Fault| {
         let why = fault.message.trim_start_matches("model_path: ").to_string();
-        Fault::new(Kind::Upstream, format!("the file cannot be used: {why}"))
+        Fault::new(
+            Kind::Upstream,
+            format!("the file cannot be used: {why}; --download gets it anew"),
+        )
     };
     ModelFile::inspect(path).await.map(|file| file.name).map_err(told)
 }

@@ -6,6 +6,7 @@ mod routes;
 mod serve;
 
 pub use gguf::tiny_gguf;
+pub use routes::ollama_manifest;
 
 use crate::loopback::Loopback;
 use bytes::Bytes;

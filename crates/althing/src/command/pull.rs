@@ -40,8 +40,9 @@ async fn fetch(desk: &Desk, request: &PullRequest) -> Result<PulledModel> {
     let puller = Puller::new(&desk.world, &desk.config)?;
     let mut stops = Stops::new()?;
     let mut view = DownloadView::new(Screen::stderr());
+    let mut watch = |event| view.on(event);
     let done = tokio::select! {
-        done = puller.pull(request, &mut |event| view.on(event)) => done,
+        done = puller.pull(request, &mut watch) => done,
         () = stops.next() => Err(Fault::new(Kind::Cancelled, "stopped")),
     };
     let has_begun = view.end();

@@ -4,7 +4,7 @@
 mod failures;
 
 use crate::harness::{Done, Home};
-use althing_testkit::downloads::tiny_gguf;
+use althing_testkit::downloads::{ollama_manifest, tiny_gguf};
 use althing_testkit::{Downloads, StockFile};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -102,11 +102,7 @@ fn the_list_names_what_to_get_and_what_is_here() {
     std::fs::create_dir_all(&tags).unwrap();
     let blob = store.join(format!("blobs/sha256-{}", file.sha256));
     std::fs::write(&blob, &file.bytes).unwrap();
-    let manifest = format!(
-        r#"{{"layers": [{{"mediaType": "application/vnd.ollama.image.model",
-            "digest": "sha256:{}", "size": {}}}]}}"#,
-        file.sha256, file.size
-    );
+    let manifest = ollama_manifest(&file.sha256, file.size).to_string();
     std::fs::write(tags.join("1b"), manifest).unwrap();
     let studio = machine.home.path().join(".lmstudio/models/ada/studio-GGUF");
     std::fs::create_dir_all(&studio).unwrap();

@@ -25,7 +25,9 @@ impl RetryState {
     pub fn next_pause(&mut self, has_progressed: bool, fault: &Fault) -> Option<Duration> {
         self.vain = if has_progressed { 1 } else { self.vain + 1 };
         self.all += 1;
-        if !fault.kind.codes().retryable || self.vain >= VAIN_MAX || self.all >= ATTEMPTS_MAX {
+        // A full disk may have room later, too, but not by itself.
+        let is_passing = fault.kind.codes().retryable && fault.kind != Kind::Busy;
+        if !is_passing || self.vain >= VAIN_MAX || self.all >= ATTEMPTS_MAX {
             return None;
         }
         let pause = PAUSE_FIRST.saturating_mul(1 << (self.vain - 1)).min(PAUSE_MAX);
@@ -118,6 +120,8 @@ mod tests {
         assert_eq!(count, 199);
         let gone = Fault::new(Kind::NotFound, "gone");
         assert_eq!(RetryState::default().next_pause(true, &gone), None);
+        let full = Fault::new(Kind::Busy, "the disk is full");
+        assert_eq!(RetryState::default().next_pause(true, &full), None);
         let asked = |seconds| broken.clone().retry_after(Some(Duration::from_secs(seconds)));
         let mut state = RetryState::default();
         assert_eq!(state.next_pause(false, &asked(7)), Some(Duration::from_secs(7)));

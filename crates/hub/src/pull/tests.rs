@@ -1,5 +1,5 @@
 use super::*;
-use althing_testkit::downloads::{TOKEN, tiny_gguf};
+use althing_testkit::downloads::{TOKEN, ollama_manifest, tiny_gguf};
 use althing_testkit::{Downloads, Mishap, StockFile};
 
 /// An empty home whose hub and registry are `server`.
@@ -155,11 +155,7 @@ async fn what_another_program_holds_is_used_where_it_lies() {
     std::fs::write(&blob, &file.bytes).unwrap();
     let tags = machine.home.path().join(".ollama/models/manifests/registry.ollama.ai/library/held");
     std::fs::create_dir_all(&tags).unwrap();
-    let manifest = format!(
-        r#"{{"layers": [{{"mediaType": "application/vnd.ollama.image.model",
-            "digest": "sha256:{}", "size": {}}}]}}"#,
-        file.sha256, file.size
-    );
+    let manifest = ollama_manifest(&file.sha256, file.size).to_string();
     std::fs::write(tags.join("latest"), manifest).unwrap();
 
     let pulled = machine.pull("held").await.unwrap();

@@ -96,20 +96,25 @@ fn list<'a>(files: &'a [StockFile], repo: &str) -> Option<Routed<'a>> {
 }
 
 fn manifest(file: &StockFile) -> Routed<'_> {
+    Routed::Json(ollama_manifest(&file.sha256, file.size))
+}
+
+/// A manifest as Ollama's registry sends it and as Ollama keeps it.
+pub fn ollama_manifest(sha256: &str, size: u64) -> Value {
     let layer = |kind: &str, digest: &str, size: u64| {
         json!({ "mediaType": format!("application/vnd.ollama.image.{kind}"),
                 "digest": format!("sha256:{digest}"), "size": size })
     };
     let other = "e".repeat(64);
-    Routed::Json(json!({
+    json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
         "config": { "mediaType": "application/vnd.docker.container.image.v1+json",
                     "digest": format!("sha256:{other}"), "size": 485 },
         "layers": [
-            layer("model", &file.sha256, file.size),
+            layer("model", sha256, size),
             layer("template", &other, 1429),
             layer("license", &other, 7711),
         ],
-    }))
+    })
 }

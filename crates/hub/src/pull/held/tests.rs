@@ -1,5 +1,6 @@
 use super::super::name::parse_name;
 use super::*;
+use althing_testkit::downloads::ollama_manifest;
 use std::os::unix::fs::symlink;
 
 /// A home in which every program holds something.
@@ -10,12 +11,7 @@ fn home() -> tempfile::TempDir {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     };
-    let manifest = |digest: &str, size: u64| {
-        format!(
-            r#"{{"layers": [{{"mediaType": "application/vnd.ollama.image.model",
-                "digest": "sha256:{digest}", "size": {size}}}]}}"#
-        )
-    };
+    let manifest = |digest: &str, size: u64| ollama_manifest(digest, size).to_string();
     let (a, b) = ("a".repeat(64), "b".repeat(64));
     let ollama = ".ollama/models";
     let manifests = format!("{ollama}/manifests");
