@@ -5,6 +5,7 @@ mod extensions;
 mod history;
 mod models;
 mod providers;
+mod pull;
 mod routes;
 mod serve;
 mod span;
@@ -20,6 +21,8 @@ pub use extensions::{
 pub use history::{Export, History, Resume, Show};
 pub use models::{ModelAction, ModelList, Models};
 pub use providers::{AddLocal, AddOauth, AddProvider, Providers};
+use pull::PULL_HELP;
+pub use pull::Pull;
 pub use routes::Routes;
 use serve::SERVE_HELP;
 pub use serve::{Connections, Http, Install, Metrics, Serve};
@@ -76,6 +79,9 @@ pub enum Command {
     /// Add, list, test and remove providers; every program on this machine uses them
     #[command(subcommand, visible_alias = "provider")]
     Providers(Providers),
+    /// Get a model that runs on this machine: from Hugging Face, Ollama's registry or an address
+    #[command(after_help = PULL_HELP)]
+    Pull(Pull),
     /// Give models names of your own, with fallbacks
     #[command(subcommand, visible_alias = "route")]
     Routes(Routes),

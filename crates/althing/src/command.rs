@@ -12,6 +12,7 @@ mod models;
 mod page;
 mod plan;
 mod providers;
+mod pull;
 mod reach;
 mod routes;
 mod serve;
@@ -65,6 +66,7 @@ async fn others(command: Command) -> Result<()> {
         Command::Export(args) => history::export(args).await,
         Command::Models(args) => models::models(args).await,
         Command::Providers(action) => providers::providers(action).await,
+        Command::Pull(args) => pull::pull(args).await,
         Command::Routes(action) => routes::routes(action).await,
         Command::Workers(action) => workers::workers(action).await,
         Command::Extensions(action) => extensions::extensions(*action).await,

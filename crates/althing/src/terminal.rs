@@ -1,6 +1,7 @@
 //! What a person sees: styles, wrapping, the live view of a run.
 
 pub mod council;
+pub mod download;
 pub mod flow;
 pub mod live;
 mod relabel;
@@ -28,8 +29,16 @@ pub struct Screen {
 impl Screen {
     /// The screen behind standard output. Colours only on a terminal, and not against `NO_COLOR`.
     pub fn stdout() -> Screen {
-        let live = std::io::stdout().is_terminal()
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Screen::of(std::io::stdout().is_terminal())
+    }
+
+    /// The screen behind standard error, for what is not the result of a command.
+    pub fn stderr() -> Screen {
+        Screen::of(std::io::stderr().is_terminal())
+    }
+
+    fn of(is_terminal: bool) -> Screen {
+        let live = is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let columns =

@@ -12,6 +12,7 @@ pub mod face;
 pub mod lineup;
 pub mod local;
 pub mod log;
+pub mod pull;
 pub mod runs;
 pub mod secrets;
 pub mod service;

@@ -77,10 +77,15 @@ async fn add_local(desk: &Desk, args: AddLocal) -> Result<()> {
     say_added(desk, &added)
 }
 
-fn say_added(desk: &Desk, added: &Added) -> Result<()> {
+/// Tells what the person should know of a provider that was added.
+pub(super) fn say_trouble(desk: &Desk, added: &Added) {
     if let Some(note) = &added.note {
         tell(desk.screen, note);
     }
+}
+
+fn say_added(desk: &Desk, added: &Added) -> Result<()> {
+    say_trouble(desk, added);
     let id = &added.provider_id;
     print(&format!("{id} is added; its models are {id}:… (`althing models` lists them).\n"))
 }

@@ -52,7 +52,7 @@ fn voice(waiting: &Waiting) -> String {
 }
 
 /// At most `columns` columns of `text`.
-fn cut(text: &str, columns: usize) -> String {
+pub(super) fn cut(text: &str, columns: usize) -> String {
     use unicode_width::UnicodeWidthChar;
     let mut used = 0;
     let fits = |c: &char| {

@@ -5,12 +5,13 @@
 mod real;
 
 use crate::dbus::bus::Bus;
-use crate::harness::{Home, peers, really_wait, unless_missing};
+use crate::harness::{Done, Home, peers, really_wait, unless_missing};
 use althing_chat::{Ask, Delta, Message};
 use althing_hub::config::World;
 use althing_hub::service::Service;
 use althing_hub::service::words::{AddLocal, Caller, CompleteRequest, Completion, ProviderKind};
 use althing_stdx::{Fault, Kind};
+use althing_testkit::{Downloads, StockFile};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use std::path::{Path, PathBuf};
@@ -131,6 +132,20 @@ async fn complete(service: &Service, model: &str, question: &str) -> Result<Comp
         temperature: None,
     };
     service.complete(&caller(), request).await
+}
+
+#[test]
+fn a_pulled_model_speaks() {
+    let Some(machine) = Machine::new() else { return };
+    let bytes = std::fs::read(machine.model("tiny", &[])).unwrap();
+    let server = Downloads::start(vec![StockFile::new("library/small:latest", "blob", bytes)]);
+    let home = machine.home.set("OLLAMA_REGISTRY", &server.url());
+    let run = |args: &[&str]| {
+        let done = home.command(args).env("PATH", &machine.path).output().unwrap();
+        Done::of(done)
+    };
+    run(&["pull", "small"]).ends(0).says("althing ask --models small \"…\"");
+    run(&["ask", "--models", "small", "--quiet", "Who are you?"]).ends(0).says(LINE);
 }
 
 #[tokio::test]

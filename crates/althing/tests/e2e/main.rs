@@ -19,7 +19,11 @@ mod local;
 mod mcp;
 mod person;
 mod plan;
+<<<<<<< HEAD
 mod real_discussions;
+=======
+mod pull;
+>>>>>>> work/pull
 mod resume;
 mod sdk;
 mod workers;

@@ -12,9 +12,9 @@ use althing_gateway::Prices;
 const SEATS: usize = 3;
 
 /// How a newcomer gets real models.
-pub const HOW_TO_ADD: &str = "For real models, set OPENAI_API_KEY, ANTHROPIC_API_KEY, \
-     GEMINI_API_KEY, XAI_API_KEY or OPENROUTER_API_KEY, or start Ollama, LM Studio or llama-swap \
-     on this machine; `althing models` shows what is found.";
+pub const HOW_TO_ADD: &str = "For real models, `althing pull llama3.2` gets one that runs on this machine; \
+     or set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, XAI_API_KEY or OPENROUTER_API_KEY, or \
+     start Ollama, LM Studio or llama-swap; `althing models` shows what is found.";
 
 /// What each seat stands for where one model has several: the word behind its name, and the
 /// instruction.

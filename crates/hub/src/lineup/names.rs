@@ -6,7 +6,9 @@ use crate::config::nearest::nearest;
 use crate::config::{Config, Configured, is_model_name};
 use crate::discover::Found;
 use althing_assembly::demo::{self, Pace};
-use althing_gateway::{PROVIDERS, Provider, Target, provider, split_context, split_effort};
+use althing_gateway::{
+    LOCAL_FILE, PROVIDERS, Provider, Target, provider, split_context, split_effort,
+};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 
@@ -211,6 +213,13 @@ fn listed(name: &str, book: &Book, found: &Found) -> Option<Result<Sitting>> {
     let mut hits: Vec<_> = found.models().filter(|(_, it)| by_id(&it.model)).collect();
     if hits.is_empty() {
         hits.extend(found.models().filter(|(_, it)| it.display.eq_ignore_ascii_case(bare)));
+    }
+    if hits.is_empty() {
+        // A file is one model, so its provider's name is enough.
+        let is_file = |it: &Provider| it.name == LOCAL_FILE.name;
+        hits.extend(found.models().filter(|(provider, _)| {
+            provider.id() == bare && is_file(provider.configured.endpoint.provider)
+        }));
     }
     match hits.as_slice() {
         [] => None,

@@ -1,0 +1,133 @@
+//! `althing pull` through the real binary, against a loopback server that speaks the protocols of
+//! Hugging Face's hub and of Ollama's registry and fails as they do.
+
+mod failures;
+
+use crate::harness::{Done, Home};
+use althing_testkit::downloads::{ollama_manifest, tiny_gguf};
+use althing_testkit::{Downloads, StockFile};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A home whose hub and registry are one loopback server.
+struct Machine {
+    home: Home,
+    server: Downloads,
+}
+
+impl Machine {
+    fn new(files: Vec<StockFile>) -> Machine {
+        let server = Downloads::start(files);
+        let home = Home::new().set("HF_ENDPOINT", &server.url());
+        Machine { home: home.set("OLLAMA_REGISTRY", &server.url()), server }
+    }
+
+    fn pull(&self, args: &[&str]) -> Done {
+        self.home.run(&[&["pull"], args].concat())
+    }
+
+    /// Where the model `tiny:1b` of the registry ends up.
+    fn tiny(&self) -> PathBuf {
+        self.home.data().join("models/ollama/library/tiny-1b.gguf")
+    }
+
+    /// The ranges that were asked for, one per download.
+    fn ranges(&self) -> Vec<String> {
+        self.server.downloads().into_iter().map(|it| it.range).collect()
+    }
+}
+
+/// The model `tiny:1b` of the registry: 240 KB that differ everywhere.
+fn tiny() -> StockFile {
+    StockFile::new("library/tiny:1b", "blob", tiny_gguf("Tiny 1B", 60_000))
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_model_of_the_hub_is_one_command_away() {
+    let repo = "ada/Tiny-1B-Instruct-GGUF";
+    let file = |label: &str, values| {
+        let bytes = tiny_gguf("Tiny 1B", values);
+        StockFile::new(repo, &format!("Tiny-1B-{label}.gguf"), bytes)
+    };
+    let machine = Machine::new(vec![file("Q4_K_M", 40_000), file("Q8_0", 80_000)]);
+    let done = machine.pull(&[repo]);
+    done.ends(0)
+        .says("is downloaded: 320 KB")
+        .says("tiny-1b is added; its model is tiny-1b:Tiny-1B");
+    done.says("althing ask --models tiny-1b").warns("Q8_0, the best that fits").warns("100 %");
+    let path = machine.home.data().join("models/huggingface").join(repo).join("Tiny-1B-Q8_0.gguf");
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+
+    machine.home.run(&["models"]).ends(0).says("tiny-1b:Tiny-1B");
+    // Nobody runs files here, but its short name is understood.
+    let asked = machine.home.run(&["ask", "--models", "tiny-1b", "Who are you?"]);
+    assert!(asked.code != Some(0) && !asked.err.contains("no such model"), "{asked:?}");
+
+    let again = machine.pull(&[repo]);
+    again.ends(0).says("is here already").says("tiny-1b is its provider already");
+    let named = machine.pull(&["hf.co/ada/Tiny-1B-Instruct-GGUF:q4_k_m", "--as", "small"]);
+    named.ends(0).says("is downloaded: 160 KB").says("small is added");
+    assert_eq!(machine.server.downloads().len(), 2);
+    machine.pull(&[&format!("{repo}:Q5_K_M")]).ends(3).warns("there are Q4_K_M, Q8_0");
+}
+
+#[test]
+fn a_model_of_the_registry_and_one_of_an_address() {
+    let plain = StockFile::new("", "My-Model.gguf", tiny_gguf("Mine", 9_000));
+    let machine = Machine::new(vec![tiny(), plain.clone()]);
+    machine.pull(&["tiny:1b"]).ends(0).says("tiny-1b is added; its model is tiny-1b:Tiny-1B");
+    assert!(machine.tiny().is_file());
+
+    let url = format!("{}/plain/My-Model.gguf", machine.server.url());
+    let done = machine.pull(&[&url, "--sha256", &plain.sha256, "--no-add"]);
+    done.ends(0).says("is downloaded: 36 KB");
+    assert!(!done.out.contains("is added"), "{done:?}");
+    machine.pull(&[&url]).ends(0).says("is here already").says("my-model is added");
+    machine.pull(&[&url, "--sha256", "abc"]).ends(2).warns("64 hexadecimal digits");
+    machine.pull(&["../etc/passwd"]).ends(2).warns("is not the name of a model");
+    machine.pull(&["http://models.example/a.gguf"]).ends(2).warns("is plain HTTP");
+}
+
+#[test]
+fn the_list_names_what_to_get_and_what_is_here() {
+    let file = tiny();
+    let machine = Machine::new(vec![]);
+    let store = machine.home.path().join(".ollama/models");
+    let tags = store.join("manifests/registry.ollama.ai/library/tiny");
+    std::fs::create_dir_all(store.join("blobs")).unwrap();
+    std::fs::create_dir_all(&tags).unwrap();
+    let blob = store.join(format!("blobs/sha256-{}", file.sha256));
+    std::fs::write(&blob, &file.bytes).unwrap();
+    let manifest = ollama_manifest(&file.sha256, file.size).to_string();
+    std::fs::write(tags.join("1b"), manifest).unwrap();
+    let studio = machine.home.path().join(".lmstudio/models/ada/studio-GGUF");
+    std::fs::create_dir_all(&studio).unwrap();
+    std::fs::write(studio.join("studio-Q8_0.gguf"), &file.bytes).unwrap();
+
+    let listed = machine.pull(&[]);
+    listed.ends(0).says("Recommended models as of 20").says("\nllama3.2  ");
+    listed.says("althing pull tiny:1b").says("LM Studio");
+    let lines = machine.pull(&["--json"]);
+    let lines: Vec<serde_json::Value> =
+        lines.ends(0).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let held = lines.iter().filter(|line| line["kind"] == "held");
+    assert!(held.count() >= 2 && lines.len() >= 7);
+
+    let done = machine.pull(&["tiny:1b"]);
+    done.ends(0).says("Ollama has tiny:1b already").says("tiny-1b is added");
+    let done = machine.pull(&["ada/studio-GGUF:Q8_0"]);
+    done.ends(0).says("LM Studio has ada/studio-GGUF:Q8_0 already").says("studio is added");
+    assert_eq!(machine.server.asked(), []);
+    machine.home.run(&["providers", "list"]).ends(0).says(blob.to_str().unwrap());
+}
+
+#[test]
+fn demo_voices_name_the_command() {
+    let home = Home::new();
+    home.run(&["ask", "Why?"]).ends(0).warns("`althing pull llama3.2`");
+    home.run(&["pull", "--help"]).ends(0).says("owner/repo[:QUANTISATION]").says("--max-size");
+}

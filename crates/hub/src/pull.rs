@@ -1,0 +1,305 @@
+//! Models from elsewhere: a name becomes a GGUF file on this machine. Names, choices and answers are
+//! pure; `part.rs`, `held.rs` and `machine.rs` touch files, and the gateway the network.
+
+mod choose;
+mod held;
+mod huggingface;
+mod machine;
+mod memory;
+mod name;
+mod ollama;
+mod part;
+mod plan;
+mod recommended;
+mod retry;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use held::{HeldModel, Holder, find_held};
+pub use machine::free_memory;
+pub use memory::{format_bytes, memory_need, parse_bytes};
+pub use name::{HubName, ModelName, RegistryName, WantedFile, parse_name};
+pub use recommended::{AS_OF, RECOMMENDED, Recommended};
+
+use crate::config::{Config, World};
+use crate::local::ModelFile;
+use althing_gateway::{Gateway, Limits};
+use althing_stdx::redact::Secret;
+use althing_stdx::{Fault, Kind, Result};
+use plan::Plan;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use transfer::Download;
+
+/// The largest model that is downloaded, unless the person allows more.
+pub const BYTES_MAX: u64 = 200_000_000_000;
+/// Room that stays free on the disk.
+const DISK_RESERVE: u64 = 512 * 1024 * 1024;
+/// Words of a model's name that say nothing in a short one.
+const FILLERS: &[&str] = &["gguf", "instruct", "it", "chat", "hf"];
+
+/// What a person wants.
+#[derive(Debug, Clone)]
+pub struct PullRequest {
+    pub name: String,
+    /// Take it even where its memory is not free.
+    pub force: bool,
+    /// Download it even where another program holds it.
+    pub download: bool,
+    /// What the file's SHA-256 must be.
+    pub sha256: Option<String>,
+    pub bytes_max: u64,
+}
+
+/// What happens on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PullEvent {
+    /// Something the person should know.
+    Note(String),
+    /// A part of an earlier attempt is there.
+    Resuming { done: u64, total: u64 },
+    /// Bytes of one file, which is one of several parts.
+    Loading { part: usize, parts: usize, done: u64, total: u64 },
+    /// The connection broke; it is tried again.
+    Retrying { why: String, pause: Duration },
+    /// All bytes are there.
+    Verifying,
+}
+
+/// Who is told what happens.
+pub type Watch<'a> = &'a mut (dyn FnMut(PullEvent) + Send);
+
+/// How a model came to be here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    Downloaded,
+    /// An earlier pull brought it.
+    Present,
+    /// Another program holds it.
+    Held(Holder),
+}
+
+/// A model that is on this machine now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PulledModel {
+    pub path: PathBuf,
+    /// What the file says it is called; what its provider lists.
+    pub model: String,
+    /// A short name for its provider.
+    pub short_name: String,
+    pub bytes: u64,
+    pub arrival: Arrival,
+}
+
+/// Gets models.
+pub struct Puller {
+    gateway: Gateway,
+    /// Where models are kept.
+    folder: PathBuf,
+    hub: String,
+    registry: String,
+    token: Option<Secret>,
+    held: Vec<HeldModel>,
+}
+
+impl Puller {
+    /// Prepares downloads into the person's data folder; nothing is asked yet.
+    pub fn new(world: &World, config: &Config) -> Result<Puller> {
+        let server = |name: &str, usual: &str| -> Result<String> {
+            let url = world.var(name).unwrap_or(usual).trim_end_matches('/').to_string();
+            let is_address = url.starts_with("https://") || url.starts_with("http://");
+            let wrong = || Fault::invalid(format!("{name}: must begin with https://"));
+            is_address.then_some(url).ok_or_else(wrong)
+        };
+        Ok(Puller {
+            gateway: Gateway::new(Limits::default()),
+            folder: config.data_dir.join("models"),
+            hub: server("HF_ENDPOINT", huggingface::HUB)?,
+            registry: server("OLLAMA_REGISTRY", ollama::REGISTRY)?,
+            token: machine::hub_token(world),
+            held: find_held(world),
+        })
+    }
+
+    /// Gets the model that is asked for. Dropping this keeps what has come so far.
+    pub async fn pull(&self, request: &PullRequest, watch: Watch<'_>) -> Result<PulledModel> {
+        let name = parse_name(&request.name)?;
+        let free = free_memory();
+        let short_name = short_name(&name);
+        if let Some(held) = self.held_by_name(&name, free).filter(|_| !request.download) {
+            return self.take_held(held, short_name, request, free).await;
+        }
+        let plan = self.plan(&name, request, free).await?;
+        if let Some(chosen) = &plan.chosen {
+            watch(PullEvent::Note(format!("{}: {chosen}.", request.name)));
+        }
+        if let Some(held) = self.held_by_checksum(&plan).filter(|_| !request.download) {
+            return self.take_held(held, short_name, request, free).await;
+        }
+        check_size(plan.bytes(), request)?;
+        check_memory(plan.bytes(), free, request)?;
+        if free.is_none() {
+            watch(PullEvent::Note("How much memory is free is not known here.".into()));
+        }
+        let missing: Vec<&Download> =
+            plan.downloads.iter().filter(|it| !is_present(it, request)).collect();
+        self.check_disk(&missing)?;
+        if missing.iter().any(|it| it.source.sha256.is_none()) {
+            let text = "There is no checksum for this file; --sha256 names one.";
+            watch(PullEvent::Note(text.into()));
+        }
+        let arrival = if missing.is_empty() { Arrival::Present } else { Arrival::Downloaded };
+        for download in missing {
+            transfer::download(&self.gateway, download, watch).await?;
+        }
+        let first = plan.downloads.first().map(|it| it.path.clone()).unwrap_or_default();
+        for download in plan.downloads.iter().skip(1) {
+            inspect(&download.path).await?;
+        }
+        let model = inspect(&first).await?;
+        Ok(PulledModel { path: first, model, short_name, bytes: plan.bytes(), arrival })
+    }
+
+    /// Finds a held model that is asked for; of several sizes the best that fits.
+    fn held_by_name(&self, name: &ModelName, free: Option<u64>) -> Option<&HeldModel> {
+        let mut fitting: Vec<&HeldModel> =
+            self.held.iter().filter(|it| it.answers_to(name)).collect();
+        fitting.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+        let fits = |it: &&&HeldModel| free.is_none_or(|free| memory_need(it.bytes) <= free);
+        fitting.iter().find(fits).or(fitting.last()).copied()
+    }
+
+    fn held_by_checksum(&self, plan: &Plan) -> Option<&HeldModel> {
+        let [download] = plan.downloads.as_slice() else { return None };
+        let wanted = download.source.sha256.as_ref()?;
+        let same = |it: &&HeldModel| {
+            it.sha256.as_ref() == Some(wanted) && it.bytes == download.source.bytes
+        };
+        self.held.iter().find(same)
+    }
+
+    async fn take_held(
+        &self,
+        held: &HeldModel,
+        short_name: String,
+        request: &PullRequest,
+        free: Option<u64>,
+    ) -> Result<PulledModel> {
+        if let Some(wanted) = &request.sha256
+            && held.sha256.as_ref() != Some(wanted)
+        {
+            let text = format!(
+                "{} holds {} already, and its checksum is not known to be that of --sha256; \
+                 --download gets it anew",
+                held.holder.title(),
+                request.name
+            );
+            return Err(Fault::invalid(text));
+        }
+        check_memory(held.bytes, free, request)?;
+        let model = inspect(&held.path).await?;
+        let (path, arrival) = (held.path.clone(), Arrival::Held(held.holder));
+        Ok(PulledModel { path, model, short_name, bytes: held.bytes, arrival })
+    }
+
+    fn check_disk(&self, missing: &[&Download]) -> Result<()> {
+        let left = |it: &&&Download| it.source.bytes.saturating_sub(part::part_length(&it.path));
+        let needed = missing.iter().fold(0u64, |sum, it| sum.saturating_add(left(&it)));
+        if needed == 0 {
+            return Ok(());
+        }
+        let free = machine::free_disk(&self.folder)?;
+        if needed.saturating_add(DISK_RESERVE) <= free {
+            return Ok(());
+        }
+        let text = format!(
+            "the disk of {} has {} free, and {} are still to come, with {} left for others: make \
+             room, or move the folder with ALTHING_DATA",
+            self.folder.display(),
+            format_bytes(free),
+            format_bytes(needed),
+            format_bytes(DISK_RESERVE)
+        );
+        Err(Fault::new(Kind::Busy, text))
+    }
+}
+
+/// Tells whether an earlier pull brought this file.
+fn is_present(download: &Download, request: &PullRequest) -> bool {
+    let same = |known: part::Source| {
+        let wanted = &download.source;
+        let is_known = wanted.sha256.is_some() && known.sha256 == wanted.sha256;
+        let is_named = wanted.sha256.is_none() && known.url == wanted.url;
+        known.bytes == wanted.bytes && (is_known || (is_named && known.version == wanted.version))
+    };
+    !request.download && part::finished(&download.path).is_some_and(same)
+}
+
+fn check_size(bytes: u64, request: &PullRequest) -> Result<()> {
+    if bytes <= request.bytes_max {
+        return Ok(());
+    }
+    let (bytes, most) = (format_bytes(bytes), format_bytes(request.bytes_max));
+    let text = format!(
+        "{} has {bytes}, and at most {most} are taken; --max-size allows more",
+        request.name
+    );
+    Err(Fault::invalid(text))
+}
+
+fn check_memory(bytes: u64, free: Option<u64>, request: &PullRequest) -> Result<()> {
+    let needed = memory_need(bytes);
+    match free.filter(|free| needed > *free && !request.force) {
+        None => Ok(()),
+        Some(free) => {
+            let text = format!(
+                "{} needs about {} of memory ({} of them its file), and {} are free: choose a \
+                 smaller one (`althing pull` lists some), or take it all the same with --force",
+                request.name,
+                format_bytes(needed),
+                format_bytes(bytes),
+                format_bytes(free)
+            );
+            Err(Fault::new(Kind::Busy, text))
+        }
+    }
+}
+
+/// Looks at a file's head; returns the model's name.
+async fn inspect(path: &Path) -> Result<String> {
+    let told = |fault: Fault| {
+        let why = fault.message.trim_start_matches("model_path: ").to_string();
+        Fault::new(
+            Kind::Upstream,
+            format!("the file cannot be used: {why}; --download gets it anew"),
+        )
+    };
+    ModelFile::inspect(path).await.map(|file| file.name).map_err(told)
+}
+
+/// Returns what a provider of the model is called: short, and without what every name has.
+fn short_name(name: &ModelName) -> String {
+    let (name, tag) = match name {
+        ModelName::HuggingFace(name) => (name.repo.clone(), String::new()),
+        ModelName::Ollama(name) => {
+            let tag = Some(&name.tag).filter(|tag| *tag != "latest").cloned();
+            (name.name.clone(), tag.unwrap_or_default())
+        }
+        ModelName::Url(url) => {
+            let path = url.split(['?', '#']).next().unwrap_or_default();
+            let file = path.rsplit('/').next().and_then(name::decode).unwrap_or_default();
+            let stem = if name::is_gguf(&file) { &file[..file.len() - 5] } else { &file };
+            (stem.to_string(), String::new())
+        }
+    };
+    let is_told = |word: &&str| {
+        let word = word.to_ascii_lowercase();
+        !word.is_empty()
+            && !FILLERS.contains(&word.as_str())
+            && choose::quantisation(&word).is_none()
+    };
+    let words = name.split('-').filter(is_told).chain([tag.as_str()].into_iter().filter(is_told));
+    let short = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
+    if short.is_empty() { "model".into() } else { short }
+}

@@ -1,0 +1,256 @@
+//! The file of a download while it grows: locked, private, hashed as it is written, and renamed when
+//! it is whole. What was written stays for the next attempt.
+
+use althing_stdx::{Fault, Kind, Result};
+use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+/// Bytes that are hashed at a time.
+const HASH_BYTES: usize = 1 << 20;
+/// How a model's file begins.
+const MAGIC: &[u8; 4] = b"GGUF";
+
+/// What a download is of; a part of something else is not continued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Source {
+    pub url: String,
+    pub bytes: u64,
+    /// 64 hexadecimal digits in lower case.
+    pub sha256: Option<String>,
+    /// The server's mark of this version (an ETag or a date), where there is no checksum.
+    pub version: Option<String>,
+}
+
+impl Source {
+    /// Tells whether `self` and `other` are surely the same bytes. Without a checksum the server's
+    /// mark decides; without either nothing is sure.
+    pub fn is_same(&self, other: &Source) -> bool {
+        let is_sure = match (&self.sha256, &other.sha256) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => {
+                self.url == other.url && self.version.is_some() && self.version == other.version
+            }
+            _ => false,
+        };
+        is_sure && self.bytes == other.bytes
+    }
+}
+
+/// A download under way. Dropping it leaves the part and gives the lock back.
+#[derive(Debug)]
+pub(super) struct PartFile {
+    path: PathBuf,
+    part: PathBuf,
+    /// How far the existing part is hashed.
+    hashed: u64,
+    length: u64,
+    file: File,
+    hash: HashState,
+    /// Never deleted: whoever has it open already would share nothing with whoever makes a new one.
+    _lock: File,
+}
+
+/// The hash so far.
+struct HashState(Context);
+
+impl std::fmt::Debug for HashState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashState")
+    }
+}
+
+/// Returns what a finished file was downloaded from; none where it is not there or not ours.
+pub(super) fn finished(path: &Path) -> Option<Source> {
+    let source: Source = serde_json::from_slice(&fs::read(beside(path, "json")).ok()?).ok()?;
+    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+    (size == source.bytes).then_some(source)
+}
+
+/// Returns how much of a download that was stopped is there.
+pub(super) fn part_length(path: &Path) -> u64 {
+    fs::metadata(beside(path, "part")).map_or(0, |it| it.len())
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{ending}"));
+    path.with_file_name(name)
+}
+
+impl PartFile {
+    /// Opens the part of `path`, for this process alone. What is there of another source is dropped.
+    pub fn open(path: &Path, source: &Source) -> Result<PartFile> {
+        let fault = |error: io::Error| storage_fault(path, &error);
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder).map_err(fault)?;
+        }
+        let private = || {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).mode(FILE_MODE);
+            options
+        };
+        let lock = private().open(beside(path, "lock")).map_err(fault)?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                let text = format!("{} is being downloaded by another althing", path.display());
+                Fault::new(Kind::Busy, text)
+            }
+            TryLockError::Error(error) => fault(error),
+        })?;
+        let (part, state) = (beside(path, "part"), beside(path, "part.json"));
+        let file = private().open(&part).map_err(fault)?;
+        let length = file.metadata().map_err(fault)?.len();
+        let mut opened = PartFile {
+            path: path.into(),
+            part,
+            hashed: 0,
+            length,
+            file,
+            hash: HashState(Context::new(&SHA256)),
+            _lock: lock,
+        };
+        let known: Option<Source> =
+            fs::read(&state).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if !known.is_some_and(|known| known.is_same(source)) || length > source.bytes {
+            opened.restart()?;
+        }
+        let text = serde_json::to_vec(source).map_err(Fault::internal)?;
+        let mut file = private().truncate(true).open(&state).map_err(fault)?;
+        file.write_all(&text).map_err(fault)?;
+        Ok(opened)
+    }
+
+    /// Returns how many bytes are there.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Hashes the next piece of what is there already; none where all of it is hashed.
+    pub fn hash_more(&mut self) -> Result<Option<u64>> {
+        if self.hashed >= self.length {
+            return Ok(None);
+        }
+        let fault = |error: io::Error| storage_fault(&self.part, &error);
+        let mut buffer = vec![0; HASH_BYTES.min((self.length - self.hashed) as usize)];
+        self.file.seek(SeekFrom::Start(self.hashed)).map_err(fault)?;
+        self.file.read_exact(&mut buffer).map_err(fault)?;
+        self.hash.0.update(&buffer);
+        self.hashed += buffer.len() as u64;
+        Ok(Some(self.hashed))
+    }
+
+    /// Drops what is there.
+    pub fn restart(&mut self) -> Result<()> {
+        if self.length > 0 {
+            self.file.set_len(0).map_err(|error| storage_fault(&self.part, &error))?;
+        }
+        (self.hashed, self.length) = (0, 0);
+        self.hash = HashState(Context::new(&SHA256));
+        Ok(())
+    }
+
+    /// Appends bytes. Whatever does not begin like a model is refused at once.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let begin = (self.length as usize).min(MAGIC.len());
+        let is_model = MAGIC[begin..].iter().zip(bytes).all(|(want, byte)| want == byte);
+        if !is_model {
+            let text = "what comes is not a GGUF file: the address may be wrong, or the network \
+                        asks for a login first";
+            self.discard();
+            return Err(Fault::new(Kind::Upstream, text));
+        }
+        let fault = |error: io::Error| storage_fault(&self.part, &error);
+        self.file.seek(SeekFrom::Start(self.length)).map_err(fault)?;
+        let mut rest = bytes;
+        // Counted write by write, so that a full disk leaves a length that is true.
+        while !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => return Err(fault(ErrorKind::WriteZero.into())),
+                Ok(written) => {
+                    self.hash.0.update(&rest[..written]);
+                    self.length += written as u64;
+                    self.hashed = self.length;
+                    rest = &rest[written..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(fault(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the whole file in its place. One with a wrong checksum is dropped.
+    pub fn finish(mut self, source: &Source) -> Result<PathBuf> {
+        let digest = self.hash.0.clone().finish();
+        let found: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        if let Some(wanted) = source.sha256.as_ref().filter(|wanted| **wanted != found) {
+            self.discard();
+            let text = format!(
+                "the download is damaged and was deleted: its SHA-256 is {found}, and {wanted} is \
+                 wanted; pull it again, and tell whoever offers it if that comes again"
+            );
+            return Err(Fault::new(Kind::Upstream, text));
+        }
+        let fault = |error: io::Error| storage_fault(&self.path, &error);
+        self.file.sync_all().map_err(fault)?;
+        let record = Source { sha256: Some(found), ..source.clone() };
+        let record = serde_json::to_vec(&record).map_err(Fault::internal)?;
+        // The record first: without the file it says nothing, and the file is never without it.
+        fs::write(beside(&self.path, "part.json"), record).map_err(fault)?;
+        fs::rename(beside(&self.path, "part.json"), beside(&self.path, "json")).map_err(fault)?;
+        fs::rename(&self.part, &self.path).map_err(fault)?;
+        if let Some(folder) = self.path.parent().and_then(|folder| File::open(folder).ok()) {
+            // The rename itself survives a power cut; where the system cannot do so, it may not.
+            let _ = folder.sync_all();
+        }
+        Ok(self.path.clone())
+    }
+
+    /// Deletes the part; what cannot be deleted is emptied.
+    fn discard(&mut self) {
+        for ending in ["part", "part.json"] {
+            // The next attempt drops it as well.
+            let _ = fs::remove_file(beside(&self.path, ending));
+        }
+        let _ = self.file.set_len(0);
+        (self.hashed, self.length) = (0, 0);
+    }
+}
+
+/// Says what a person can do about a file that cannot be written.
+pub(super) fn storage_fault(path: &Path, error: &io::Error) -> Fault {
+    let shown = path.display();
+    let (kind, text) = match error.kind() {
+        ErrorKind::StorageFull => (
+            Kind::Busy,
+            format!("the disk of {shown} is full; what is there is kept: make room and pull again"),
+        ),
+        ErrorKind::QuotaExceeded => (
+            Kind::Busy,
+            format!(
+                "your quota for {shown} is used up; what is there is kept: make room and pull again"
+            ),
+        ),
+        ErrorKind::FileTooLarge => (
+            Kind::Busy,
+            format!(
+                "{shown} may not grow further: the disk or a limit of the system (ulimit -f) does \
+                 not allow it; what is there is kept"
+            ),
+        ),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            (Kind::InvalidParams, format!("{shown} cannot be written: {error}; check its folder"))
+        }
+        _ => (Kind::Internal, format!("{shown} cannot be written: {error}")),
+    };
+    Fault::new(kind, text).source(error)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! What has to be downloaded for a name: asks the hub or the registry, and chooses.
+
+use super::choose::{Variant, list_variants, pick_fitting, pick_label, pick_path};
+use super::huggingface::{self, Listing};
+use super::name::{HubName, ModelName, RegistryName, WantedFile, decode, is_gguf};
+use super::part::Source;
+use super::retry::{RetryState, status_fault};
+use super::transfer::{Download, probe, safe_path};
+use super::{PullRequest, Puller, ollama};
+use althing_gateway::FetchRequest;
+use althing_stdx::redact::Secret;
+use althing_stdx::{Fault, Kind, Result};
+use tokio::time::sleep;
+
+/// What is downloaded, and what the person should know of it.
+pub(super) struct Plan {
+    pub downloads: Vec<Download>,
+    /// Which of several files was chosen, and why.
+    pub chosen: Option<String>,
+}
+
+impl Plan {
+    /// Returns the size of all files together.
+    pub fn bytes(&self) -> u64 {
+        self.downloads.iter().fold(0, |sum, it| sum.saturating_add(it.source.bytes))
+    }
+}
+
+impl Puller {
+    /// Finds out what `name` is made of.
+    pub(super) async fn plan(
+        &self,
+        name: &ModelName,
+        request: &PullRequest,
+        free: Option<u64>,
+    ) -> Result<Plan> {
+        let mut plan = match name {
+            ModelName::HuggingFace(name) => self.plan_hub(name, free).await?,
+            ModelName::Ollama(name) => self.plan_registry(name).await?,
+            ModelName::Url(url) => self.plan_url(url, request).await?,
+        };
+        if let Some(wanted) = &request.sha256 {
+            check_wanted(&mut plan, wanted)?;
+        }
+        Ok(plan)
+    }
+
+    async fn plan_hub(&self, name: &HubName, free: Option<u64>) -> Result<Plan> {
+        let token = self.token.clone();
+        let list = FetchRequest {
+            token: token.clone(),
+            accept: Some("application/json"),
+            ..FetchRequest::new(huggingface::list_url(&self.hub, name))
+        };
+        let has_token = token.is_some();
+        let refuse = |status, code: &str| huggingface::refusal(name, status, code, has_token);
+        let body = self.read(&list, huggingface::LIST_BYTES_MAX, &refuse).await?;
+        let listing = huggingface::read_listing(&body, name)?;
+        let variants = list_variants(&listing.files);
+        let found = match &name.wanted {
+            WantedFile::Any => pick_fitting(&variants, free).map(|(it, why)| (it, Some(why))),
+            WantedFile::Quantisation(label) => pick_label(&variants, label).map(|it| (it, None)),
+            WantedFile::Path(path) => pick_path(&variants, path).map(|it| (it, None)),
+        };
+        let (variant, chosen) = found.map_err(|fault| {
+            Fault::new(fault.kind, format!("{}: {}", name.repository(), fault.message))
+        })?;
+        let downloads = self.hub_downloads(name, &listing, &variant, token.as_ref())?;
+        Ok(Plan { downloads, chosen })
+    }
+
+    fn hub_downloads(
+        &self,
+        name: &HubName,
+        listing: &Listing,
+        variant: &Variant,
+        token: Option<&Secret>,
+    ) -> Result<Vec<Download>> {
+        let folder = self.folder.join("huggingface").join(&name.owner).join(&name.repo);
+        let count = variant.files.len();
+        let one = |(at, file): (usize, &super::choose::RemoteFile)| {
+            let path = safe_path(&folder, &file.path).ok_or_else(|| odd_name(&file.path))?;
+            let url = huggingface::file_url(&self.hub, name, &listing.commit, &file.path);
+            let sha256 = file.sha256.clone();
+            Ok(Download {
+                source: Source { url, bytes: file.bytes, sha256, version: None },
+                token: token.cloned(),
+                allow_plain: false,
+                path,
+                part: (at + 1, count),
+                explain: explain_hub,
+            })
+        };
+        variant.files.iter().enumerate().map(one).collect()
+    }
+
+    async fn plan_registry(&self, name: &RegistryName) -> Result<Plan> {
+        let url = ollama::manifest_url(&self.registry, name);
+        let accept = Some(ollama::MANIFEST_TYPE);
+        let manifest = FetchRequest { accept, ..FetchRequest::new(url) };
+        let refuse = |status, _: &str| ollama::refusal(name, status);
+        let body = self.read(&manifest, ollama::MANIFEST_BYTES_MAX, &refuse).await?;
+        let file = ollama::read_manifest(&body, &name.display_name())?;
+        let sha256 = file.sha256.unwrap_or_default();
+        let folder = self.folder.join("ollama").join(&name.namespace);
+        let called = format!("{}-{}.gguf", name.name, name.tag);
+        let path = safe_path(&folder, &called).ok_or_else(|| odd_name(&called))?;
+        let url = ollama::blob_url(&self.registry, name, &sha256);
+        let download = Download {
+            source: Source { url, bytes: file.bytes, sha256: Some(sha256), version: None },
+            token: None,
+            allow_plain: false,
+            path,
+            part: (1, 1),
+            explain: |_, _, _| None,
+        };
+        Ok(Plan { downloads: vec![download], chosen: None })
+    }
+
+    async fn plan_url(&self, url: &str, request: &PullRequest) -> Result<Plan> {
+        // With a checksum nobody on the way can change the file unseen.
+        let allow_plain = request.sha256.is_some();
+        let asked = FetchRequest { allow_plain, ..FetchRequest::new(url) };
+        let source = probe(&self.gateway, &asked).await?;
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("model");
+        let name = decode(name).unwrap_or_else(|| "model".into()).replace('/', "_");
+        let name = if is_gguf(&name) { name } else { format!("{name}.gguf") };
+        let folder = self.folder.join("url");
+        let place = safe_path(&folder, &format!("{host}/{name}"));
+        let path = place.ok_or_else(|| odd_name(&name))?;
+        let (token, part) = (None, (1, 1));
+        let explain: super::transfer::Explain = |_, _, _| None;
+        let download = Download { source, token, allow_plain, path, part, explain };
+        Ok(Plan { downloads: vec![download], chosen: None })
+    }
+
+    /// Reads a list or a manifest; a server that is busy is asked again.
+    async fn read(
+        &self,
+        request: &FetchRequest,
+        bytes_max: usize,
+        refuse: &(dyn Fn(u16, &str) -> Fault + Sync),
+    ) -> Result<Vec<u8>> {
+        let mut retries = RetryState::default();
+        loop {
+            let fault = match self.gateway.fetch_file(request).await {
+                Ok(answer) if answer.status == 200 => match answer.text(bytes_max).await {
+                    Ok(body) => return Ok(body),
+                    Err(fault) => fault,
+                },
+                Ok(answer) => {
+                    let code = answer.header("x-error-code").unwrap_or_default();
+                    let asked = answer.header("retry-after");
+                    let wait = status_fault(&answer.origin, answer.status, asked).retry_after;
+                    refuse(answer.status, code).retry_after(wait)
+                }
+                Err(fault) => fault,
+            };
+            let Some(pause) = retries.next_pause(false, &fault) else { return Err(fault) };
+            sleep(pause).await;
+        }
+    }
+}
+
+/// The hub refuses files as it refuses lists; the repository is in the address.
+fn explain_hub(download: &Download, status: u16, code: &str) -> Option<Fault> {
+    if !matches!(status, 401 | 403) {
+        return None;
+    }
+    let path = download.source.url.split_once("://")?.1.split_once('/')?.1;
+    let (repository, _) = path.split_once("/resolve/")?;
+    let ModelName::HuggingFace(name) = super::name::parse_name(repository).ok()? else {
+        return None;
+    };
+    Some(huggingface::refusal(&name, status, code, download.token.is_some()))
+}
+
+/// The person's own checksum wins where there is none, and must be the server's where there is.
+fn check_wanted(plan: &mut Plan, wanted: &str) -> Result<()> {
+    let [download] = plan.downloads.as_mut_slice() else {
+        return Err(Fault::invalid("--sha256: goes with a single file, and this model has parts"));
+    };
+    match &download.source.sha256 {
+        Some(known) if known != wanted => {
+            let text = format!("the server announces another file: its SHA-256 is {known}");
+            Err(Fault::new(Kind::Upstream, text))
+        }
+        _ => {
+            download.source.sha256 = Some(wanted.into());
+            Ok(())
+        }
+    }
+}
+
+fn odd_name(name: &str) -> Fault {
+    let shown = althing_stdx::text::one_line(name, 80);
+    Fault::new(Kind::Upstream, format!("the server calls the file '{shown}', which is refused"))
+}

@@ -1,0 +1,183 @@
+use super::*;
+use althing_testkit::downloads::{TOKEN, ollama_manifest, tiny_gguf};
+use althing_testkit::{Downloads, Mishap, StockFile};
+
+/// An empty home whose hub and registry are `server`.
+struct Machine {
+    home: tempfile::TempDir,
+    server: Downloads,
+    env: Vec<(&'static str, String)>,
+}
+
+impl Machine {
+    fn new(files: Vec<StockFile>) -> Machine {
+        let (home, server) = (tempfile::tempdir().unwrap(), Downloads::start(files));
+        let env = vec![("HF_ENDPOINT", server.url()), ("OLLAMA_REGISTRY", server.url())];
+        Machine { home, server, env }
+    }
+
+    fn puller(&self) -> Puller {
+        let env = self.env.iter().map(|(name, value)| (name.to_string(), value.clone()));
+        let home = self.home.path().to_path_buf();
+        let world = World { env: env.collect(), cwd: home.clone(), home };
+        Puller::new(&world, &Config::load(&world)).unwrap()
+    }
+
+    async fn pull(&self, name: &str) -> Result<PulledModel> {
+        self.pull_as(request(name)).await
+    }
+
+    async fn pull_as(&self, request: PullRequest) -> Result<PulledModel> {
+        self.puller().pull(&request, &mut |_| {}).await
+    }
+
+    #[track_caller]
+    fn fails(&self, done: Result<PulledModel>, kind: Kind, want: &str) {
+        let fault = done.unwrap_err();
+        assert!(fault.message.contains(want), "{}", fault.message);
+        assert_eq!(fault.kind, kind, "{}", fault.message);
+    }
+}
+
+fn request(name: &str) -> PullRequest {
+    let name = name.into();
+    PullRequest { name, force: false, download: false, sha256: None, bytes_max: BYTES_MAX }
+}
+
+fn gguf(repo: &str, path: &str) -> StockFile {
+    StockFile::new(repo, path, tiny_gguf("Tiny 1B", 10_000))
+}
+
+#[tokio::test]
+async fn a_model_comes_from_the_hub_and_is_not_fetched_twice() {
+    let files = vec![
+        gguf("ada/Tiny-1B-Instruct-GGUF", "Tiny-1B-Q4_K_M.gguf"),
+        gguf("ada/Tiny-1B-Instruct-GGUF", "Tiny-1B-Q8_0.gguf"),
+    ];
+    let machine = Machine::new(files);
+    let mut events = Vec::new();
+    let wanted = request("ada/Tiny-1B-Instruct-GGUF");
+    let puller = machine.puller();
+    let pulled = puller.pull(&wanted, &mut |event| events.push(event)).await.unwrap();
+    assert!(
+        pulled.path.ends_with("models/huggingface/ada/Tiny-1B-Instruct-GGUF/Tiny-1B-Q8_0.gguf")
+    );
+    assert_eq!((pulled.model.as_str(), pulled.short_name.as_str()), ("Tiny-1B", "tiny-1b"));
+    assert_eq!(pulled.arrival, Arrival::Downloaded);
+    let told = matches!(&events[0], PullEvent::Note(text) if text.contains("Q8_0, the best"));
+    assert!(told, "{events:?}");
+    assert_eq!(events.last(), Some(&PullEvent::Verifying));
+
+    let again = machine.pull("hf.co/ada/Tiny-1B-Instruct-GGUF:q8_0").await.unwrap();
+    assert_eq!((again.arrival, &again.path), (Arrival::Present, &pulled.path));
+    assert_eq!(machine.server.downloads().len(), 1);
+    let anew = PullRequest { download: true, ..wanted };
+    assert_eq!(machine.pull_as(anew).await.unwrap().arrival, Arrival::Downloaded);
+}
+
+#[tokio::test]
+async fn a_model_comes_from_the_registry_and_from_an_address() {
+    let machine = Machine::new(vec![gguf("library/tiny:1b", "x"), gguf("", "a b.gguf")]);
+    let pulled = machine.pull("tiny:1b").await.unwrap();
+    assert!(pulled.path.ends_with("models/ollama/library/tiny-1b.gguf"));
+    assert_eq!(pulled.short_name, "tiny-1b");
+    let missing = machine.pull("tiny:7b").await;
+    machine.fails(missing, Kind::NotFound, "has no tiny:7b: see https://ollama.com/library/tiny");
+
+    let machine = Machine::new(vec![gguf("", "tiny-Q4_0.gguf")]);
+    let url = format!("{}/plain/tiny-Q4_0.gguf", machine.server.url());
+    let pulled = machine.pull(&url).await.unwrap();
+    assert!(pulled.path.ends_with("tiny-Q4_0.gguf") && pulled.short_name == "tiny", "{pulled:?}");
+    let wrong = PullRequest { sha256: Some("0".repeat(64)), download: true, ..request(&url) };
+    machine.fails(machine.pull_as(wrong).await, Kind::Upstream, "is damaged and was deleted");
+}
+
+#[tokio::test]
+async fn parts_come_together() {
+    let part = |number: usize| gguf("ada/big", &format!("big-Q4_K_M-0000{number}-of-00002.gguf"));
+    let machine = Machine::new(vec![part(2), part(1).failing(&[Mishap::Cut(9_000)])]);
+    let pulled = machine.pull("ada/big").await.unwrap();
+    assert!(pulled.path.ends_with("big-Q4_K_M-00001-of-00002.gguf"));
+    assert!(pulled.path.with_file_name("big-Q4_K_M-00002-of-00002.gguf").is_file());
+    assert_eq!(machine.server.downloads().len(), 3);
+}
+
+#[tokio::test]
+async fn a_gated_model_says_where_its_licence_is() {
+    let file = StockFile { gated: true, ..gguf("ada/gated", "a-Q8_0.gguf") };
+    let mut machine = Machine::new(vec![file]);
+    let done = machine.pull("ada/gated").await;
+    machine.fails(done, Kind::BadKey, "accept its licence at https://huggingface.co/ada/gated");
+    machine.env.push(("HF_TOKEN", "hf_wrong".into()));
+    machine.fails(machine.pull("ada/gated").await, Kind::BadKey, "check that HF_TOKEN may read");
+    machine.env.pop();
+    machine.env.push(("HF_TOKEN", TOKEN.into()));
+    machine.pull("ada/gated").await.unwrap();
+    let cdn = machine.server.downloads();
+    assert!(cdn.iter().all(|it| it.authorization.is_empty()) && !cdn.is_empty());
+    let missing = machine.pull("ada/nobody").await;
+    machine.fails(missing, Kind::BadKey, "does not exist on Hugging Face, or is private");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_refused_with_the_figures() {
+    let huge = |bytes: u64| StockFile { size: bytes, ..gguf("ada/huge", "huge-Q8_0.gguf") };
+    let machine = Machine::new(vec![huge(150_000_000_000_000)]);
+    let done = machine.pull("ada/huge").await;
+    machine.fails(done, Kind::InvalidParams, "has 150 TB, and at most 200 GB are taken");
+    let large = PullRequest { bytes_max: u64::MAX, ..request("ada/huge") };
+    let done = machine.pull_as(large.clone()).await;
+    machine.fails(done, Kind::Busy, "of memory (150 TB of them its file), and ");
+    let forced = PullRequest { force: true, ..large };
+    machine.fails(machine.pull_as(forced).await, Kind::Busy, "free, and 150 TB are still to come");
+    assert_eq!(machine.server.downloads().len(), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_model_is_not_kept_as_one() {
+    let mut broken = tiny_gguf("Tiny", 1_000);
+    broken.truncate(200);
+    let machine = Machine::new(vec![
+        StockFile::new("ada/broken", "a-Q8_0.gguf", broken),
+        StockFile::new("ada/page", "a-Q8_0.gguf", vec![b'<'; 500]),
+    ]);
+    machine.fails(machine.pull("ada/broken").await, Kind::Upstream, "is incomplete");
+    machine.fails(machine.pull("ada/page").await, Kind::Upstream, "not a GGUF file");
+}
+
+#[tokio::test]
+async fn what_another_program_holds_is_used_where_it_lies() {
+    let file = gguf("ada/Held-GGUF", "Held-Q8_0.gguf");
+    let machine = Machine::new(vec![file.clone()]);
+    let blobs = machine.home.path().join(".ollama/models/blobs");
+    std::fs::create_dir_all(&blobs).unwrap();
+    let blob = blobs.join(format!("sha256-{}", file.sha256));
+    std::fs::write(&blob, &file.bytes).unwrap();
+    let tags = machine.home.path().join(".ollama/models/manifests/registry.ollama.ai/library/held");
+    std::fs::create_dir_all(&tags).unwrap();
+    let manifest = ollama_manifest(&file.sha256, file.size).to_string();
+    std::fs::write(tags.join("latest"), manifest).unwrap();
+
+    let pulled = machine.pull("held").await.unwrap();
+    assert_eq!((pulled.arrival, &pulled.path), (Arrival::Held(Holder::Ollama), &blob));
+    assert_eq!(machine.server.asked(), []);
+    // By its checksum, under another name.
+    let pulled = machine.pull("ada/Held-GGUF").await.unwrap();
+    assert_eq!(pulled.arrival, Arrival::Held(Holder::Ollama));
+    assert_eq!(machine.server.downloads(), []);
+    let anew = PullRequest { download: true, ..request("ada/Held-GGUF") };
+    assert_eq!(machine.pull_as(anew).await.unwrap().arrival, Arrival::Downloaded);
+}
+
+#[test]
+fn names_of_providers_are_short() {
+    #[track_caller]
+    fn check(name: &str, want: &str) {
+        assert_eq!(short_name(&parse_name(name).unwrap()), want);
+    }
+    check("llama3.2", "llama3.2");
+    check("qwen3:4b", "qwen3-4b");
+    check("bartowski/SmolLM2-135M-Instruct-GGUF", "smollm2-135m");
+    check("https://models.test/x/Tiny-Chat-Q4_K_M.gguf?a=b", "tiny");
+    check("ada/GGUF", "model");
+}
