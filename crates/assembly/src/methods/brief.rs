@@ -20,8 +20,8 @@ pub(crate) fn opening_prompt(opening: &Opening) -> Prompt {
         opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
     let mut prompt = Prompt::new()
         .rule(format!(
-            "Give reasons and facts; change your mind only for a reason; say what you do not know. No \
-             flattery or preamble. Write in {language}; labels stay in English."
+            "Give reasons; change your mind only for one; say what you do not know. No flattery or \
+             preamble. Write in {language}, labels in English."
         ))
         .question(&opening.question)
         .quotes("Files the person gave along:", files);

@@ -31,9 +31,8 @@ pub(super) const METHOD: Method = Method {
 pub(super) const FORM: Form = Form {
     verdict: ("CONSENSUS", "FOR or AGAINST, whichever side carried the motion; PARTIAL if neither"),
     words: &[FOR, AGAINST, "PARTIAL"],
-    synthesis: "the decision first, then the clash and the argument that decided it, then what it \
-                means in practice",
-    open: ("DIFFERENCES", "what neither side settled, what evidence would; None if nothing"),
+    synthesis: "the decision, then the argument that decided it, then what follows",
+    open: ("DIFFERENCES", "what neither side settled; None if nothing"),
     evolution: "what a side conceded or dropped; None if nothing",
     ..Form::COMMON
 };
@@ -130,8 +129,7 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
     let (words, task) = match round {
         "opening" => (
             OPENING_WORDS,
-            "Open with the two or three arguments that must hold, each with its evidence; answer \
-             nobody yet.",
+            "Open with the two or three arguments that must hold, and their evidence.",
         ),
         "rebuttal" => (
             REBUTTAL_WORDS,
@@ -144,7 +142,7 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
         ),
     };
     let task = format!(
-        "Argue the side {side} of this motion, whatever you think. {task} At most {words} words."
+        "Argue the side {side} of the motion. {task} At most {words} words."
     );
     let name = debate.masks.of(seat.index);
     let prompt = brief::task(debate.floor, seat, name, &debate.said, task);

@@ -25,7 +25,7 @@ async fn files_language_stance_and_what_came_before() {
         table.hold().await;
         for call in table.stage.calls() {
             let (system, heard) = (call.ask.system(), hear(&call.ask));
-            assert!(system.contains("Write in German;"), "{system}");
+            assert!(system.contains("Write in German,"), "{system}");
             assert_eq!(heard.question, QUESTION);
             let known = heard.quotes[..4].iter().map(|(name, text)| format!("{name}: {text}"));
             assert_eq!(
