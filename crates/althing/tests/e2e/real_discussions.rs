@@ -27,21 +27,9 @@ fn home() -> Option<(Home, String)> {
     let home = Home::new().set("PATH", &path);
     home.run(&["providers", "add-local", file.to_str().unwrap()]).ends(0);
     let models = home.run(&["models", "--json"]);
-    let models: serde_json::Value = serde_json::from_str(&models.ends(0).out).unwrap();
-    let name = find_id(&models).expect("the model is listed").to_string();
-    Some((home, name))
-}
-
-/// The first `id` of a model of a local file, wherever it stands in the list.
-fn find_id(value: &serde_json::Value) -> Option<&str> {
-    match value {
-        serde_json::Value::Object(fields) => {
-            let id = fields.get("id").and_then(|id| id.as_str()).filter(|id| id.contains(':'));
-            id.or_else(|| fields.values().find_map(find_id))
-        }
-        serde_json::Value::Array(items) => items.iter().find_map(find_id),
-        _ => None,
-    }
+    let first = models.ends(0).out.lines().next().expect("the model is listed").to_string();
+    let first: serde_json::Value = serde_json::from_str(&first).unwrap();
+    Some((home, first["id"].as_str().unwrap().to_string()))
 }
 
 /// Every speech and its prompt together fit the window.

@@ -62,7 +62,7 @@ async fn run(floor: &Floor) -> Result<()> {
     for (phase, round) in [(1, "opening"), (2, "rebuttal")] {
         check_sides(floor)?;
         floor.phase(phase).await?;
-        debate.said.open_round(if phase == 1 { "Openings:" } else { "Rebuttals:" });
+        debate.said.open_round("");
         let mut openings = Vec::new();
         for (side, seat) in speakers(floor) {
             check_sides(floor)?;
@@ -80,7 +80,7 @@ async fn run(floor: &Floor) -> Result<()> {
 
     check_sides(floor)?;
     floor.phase(3).await?;
-    debate.said.open_round("Closings:");
+    debate.said.open_round("");
     for side in [FOR, AGAINST] {
         let spoken = close(&debate, side).await?;
         debate.hear(spoken);
@@ -133,7 +133,7 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
         ),
         "rebuttal" => (
             REBUTTAL_WORDS,
-            "Rebut: show where the other side's strongest argument fails, then repair yours.",
+            "Show where the other side's best argument fails, then repair yours.",
         ),
         _ => (
             CLOSING_WORDS,
@@ -150,6 +150,6 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
 }
 
 fn judgement(debate: &Debate) -> Prompt {
-    let task = "Judge the debate by which arguments were left standing after they were attacked.";
+    let task = "Judge by which arguments were left standing after the attacks.";
     FORM.ask(brief::conclude(debate.floor, &debate.said, task))
 }
