@@ -130,7 +130,7 @@ impl Puller {
         if let Some(held) = self.held_by_name(&name, free).filter(|_| !request.download) {
             return self.take_held(held, short_name, request, free).await;
         }
-        let plan = self.plan(&name, request, free).await?;
+        let plan = self.plan(&name, request, free, watch).await?;
         if let Some(chosen) = &plan.chosen {
             watch(PullEvent::Note(format!("{}: {chosen}.", request.name)));
         }

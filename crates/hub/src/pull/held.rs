@@ -190,7 +190,8 @@ fn in_folder(holder: Holder, repository: &str, folder: &Path) -> Vec<HeldModel> 
     let file = |path: PathBuf| {
         let below = path.strip_prefix(folder).ok()?.to_str()?.to_string();
         let bytes = fs::metadata(&path).ok().filter(|it| it.is_file())?.len();
-        is_gguf(&below).then(|| (choose::RemoteFile { path: below, bytes, sha256: None }, path))
+        let is_model = is_gguf(&below);
+        is_model.then_some((choose::RemoteFile { path: below, bytes, sha256: None }, path))
     };
     let files: Vec<_> = files_below(folder, 3).into_iter().filter_map(file).collect();
     let listed: Vec<choose::RemoteFile> = files.iter().map(|(file, _)| file.clone()).collect();

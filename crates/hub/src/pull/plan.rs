@@ -5,12 +5,11 @@ use super::huggingface::{self, Listing};
 use super::name::{HubName, ModelName, RegistryName, WantedFile, decode, is_gguf};
 use super::part::Source;
 use super::retry::{RetryState, status_fault};
-use super::transfer::{Download, probe, safe_path};
-use super::{PullRequest, Puller, ollama};
+use super::transfer::{Download, pause_or_give_up, probe, safe_path};
+use super::{PullRequest, Puller, Watch, ollama};
 use althing_gateway::FetchRequest;
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
-use tokio::time::sleep;
 
 /// What is downloaded, and what the person should know of it.
 pub(super) struct Plan {
@@ -33,11 +32,12 @@ impl Puller {
         name: &ModelName,
         request: &PullRequest,
         free: Option<u64>,
+        watch: Watch<'_>,
     ) -> Result<Plan> {
         let mut plan = match name {
-            ModelName::HuggingFace(name) => self.plan_hub(name, free).await?,
-            ModelName::Ollama(name) => self.plan_registry(name).await?,
-            ModelName::Url(url) => self.plan_url(url, request).await?,
+            ModelName::HuggingFace(name) => self.plan_hub(name, free, watch).await?,
+            ModelName::Ollama(name) => self.plan_registry(name, watch).await?,
+            ModelName::Url(url) => self.plan_url(url, request, watch).await?,
         };
         if let Some(wanted) = &request.sha256 {
             check_wanted(&mut plan, wanted)?;
@@ -45,7 +45,7 @@ impl Puller {
         Ok(plan)
     }
 
-    async fn plan_hub(&self, name: &HubName, free: Option<u64>) -> Result<Plan> {
+    async fn plan_hub(&self, name: &HubName, free: Option<u64>, watch: Watch<'_>) -> Result<Plan> {
         let token = self.token.clone();
         let list = FetchRequest {
             token: token.clone(),
@@ -54,7 +54,7 @@ impl Puller {
         };
         let has_token = token.is_some();
         let refuse = |status, code: &str| huggingface::refusal(name, status, code, has_token);
-        let body = self.read(&list, huggingface::LIST_BYTES_MAX, &refuse).await?;
+        let body = self.read(&list, huggingface::LIST_BYTES_MAX, &refuse, watch).await?;
         let listing = huggingface::read_listing(&body, name)?;
         let variants = list_variants(&listing.files);
         let found = match &name.wanted {
@@ -94,12 +94,12 @@ impl Puller {
         variant.files.iter().enumerate().map(one).collect()
     }
 
-    async fn plan_registry(&self, name: &RegistryName) -> Result<Plan> {
+    async fn plan_registry(&self, name: &RegistryName, watch: Watch<'_>) -> Result<Plan> {
         let url = ollama::manifest_url(&self.registry, name);
         let accept = Some(ollama::MANIFEST_TYPE);
         let manifest = FetchRequest { accept, ..FetchRequest::new(url) };
         let refuse = |status, _: &str| ollama::refusal(name, status);
-        let body = self.read(&manifest, ollama::MANIFEST_BYTES_MAX, &refuse).await?;
+        let body = self.read(&manifest, ollama::MANIFEST_BYTES_MAX, &refuse, watch).await?;
         let file = ollama::read_manifest(&body, &name.display_name())?;
         let sha256 = file.sha256.unwrap_or_default();
         let folder = self.folder.join("ollama").join(&name.namespace);
@@ -117,11 +117,11 @@ impl Puller {
         Ok(Plan { downloads: vec![download], chosen: None })
     }
 
-    async fn plan_url(&self, url: &str, request: &PullRequest) -> Result<Plan> {
+    async fn plan_url(&self, url: &str, request: &PullRequest, watch: Watch<'_>) -> Result<Plan> {
         // With a checksum nobody on the way can change the file unseen.
         let allow_plain = request.sha256.is_some();
         let asked = FetchRequest { allow_plain, ..FetchRequest::new(url) };
-        let source = probe(&self.gateway, &asked).await?;
+        let source = probe(&self.gateway, &asked, watch).await?;
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -143,6 +143,7 @@ impl Puller {
         request: &FetchRequest,
         bytes_max: usize,
         refuse: &(dyn Fn(u16, &str) -> Fault + Sync),
+        watch: Watch<'_>,
     ) -> Result<Vec<u8>> {
         let mut retries = RetryState::default();
         loop {
@@ -159,8 +160,7 @@ impl Puller {
                 }
                 Err(fault) => fault,
             };
-            let Some(pause) = retries.next_pause(false, &fault) else { return Err(fault) };
-            sleep(pause).await;
+            pause_or_give_up(&mut retries, false, fault, watch).await?;
         }
     }
 }

@@ -42,7 +42,11 @@ impl Download {
 }
 
 /// Asks for a file whose size only its server knows; nothing of it is read.
-pub(super) async fn probe(gateway: &Gateway, request: &FetchRequest) -> Result<Source> {
+pub(super) async fn probe(
+    gateway: &Gateway,
+    request: &FetchRequest,
+    watch: Watch<'_>,
+) -> Result<Source> {
     let mut retries = RetryState::default();
     let answer = loop {
         let fault = match gateway.fetch_file(request).await {
@@ -50,8 +54,7 @@ pub(super) async fn probe(gateway: &Gateway, request: &FetchRequest) -> Result<S
             Ok(answer) => failed(&answer),
             Err(fault) => fault,
         };
-        let Some(pause) = retries.next_pause(false, &fault) else { return Err(fault) };
-        sleep(pause).await;
+        pause_or_give_up(&mut retries, false, fault, watch).await?;
     };
     let length = answer.header("x-linked-size").or_else(|| answer.header("content-length"));
     let bytes = length.and_then(|text| text.parse().ok()).filter(|bytes| *bytes > 0);
@@ -78,14 +81,23 @@ pub(super) async fn download(
     while part.length() < wanted.source.bytes {
         let before = part.length();
         let Err(fault) = attempt(gateway, wanted, &mut part, watch).await else { continue };
-        let Some(pause) = retries.next_pause(part.length() > before, &fault) else {
-            return Err(fault);
-        };
-        watch(PullEvent::Retrying { why: fault.message, pause });
-        sleep(pause).await;
+        pause_or_give_up(&mut retries, part.length() > before, fault, watch).await?;
     }
     watch(PullEvent::Verifying);
     part.finish(&wanted.source)
+}
+
+/// Waits before the next attempt and tells of it; hands the fault back where there is none.
+pub(super) async fn pause_or_give_up(
+    retries: &mut RetryState,
+    has_progressed: bool,
+    fault: Fault,
+    watch: Watch<'_>,
+) -> Result<()> {
+    let Some(pause) = retries.next_pause(has_progressed, &fault) else { return Err(fault) };
+    watch(PullEvent::Retrying { why: fault.message, pause });
+    sleep(pause).await;
+    Ok(())
 }
 
 /// Hashes what an earlier attempt left. Piece by piece, so that Ctrl-C is heard.
