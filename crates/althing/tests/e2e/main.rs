@@ -21,4 +21,5 @@ mod person;
 mod plan;
 mod resume;
 mod sdk;
+mod windows;
 mod workers;
