@@ -6,12 +6,14 @@ mod tests;
 
 use crate::book::{Book, Library};
 use crate::config::Config;
-use crate::discover::{Found, FoundProvider, LOCAL_WAIT, State};
+use crate::discover::{Found, FoundProvider, LOCAL_WAIT, State, listing};
 use crate::lineup::Sitting;
+use crate::log::now_ms;
 use althing_agents::Adapter;
 use althing_chat::{Window, WindowSource};
+use althing_gateway::window::Inspect;
 use althing_gateway::{
-    Endpoint, ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection,
+    Endpoint, Listed, ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection,
 };
 use futures_util::future::join_all;
 use std::collections::HashMap;
@@ -112,11 +114,30 @@ fn without_server(config: &Config, sitting: &Sitting) -> Window {
     set.map_or(known, |set| set.over(is_known.then_some(known)))
 }
 
+/// Tells whether the server's list has come and is all that it says about windows.
+fn is_told(book: &Book, it: &Asked) -> bool {
+    let by_list = matches!(it.endpoint.provider.inspect, Inspect::List | Inspect::File);
+    by_list && book.is_in_list(it.endpoint, it.model)
+}
+
+/// Keeps a list that had to be fetched, so that the next run need not ask for it.
+async fn keep_list(library: &Library, endpoint: &Endpoint, listed: &[Listed]) {
+    let is_own = library.book().endpoint(&endpoint.id).is_some_and(|it| it.explicit);
+    if is_own && endpoint.provider.inspect == Inspect::List && !listed.is_empty() {
+        let models = listing(listed);
+        // Nothing is lost where it fails: the next run asks again.
+        let _ = library.store().set_listed(&endpoint.id, models, now_ms() as i64).await;
+    }
+}
+
 /// Asks the servers that have something to say, all at once, and decides in the order of `asked`.
 async fn decide(library: &Library, book: &Book, asked: &[Asked<'_>]) -> Vec<Window> {
     let listed = |it: &Asked| book.listed_tokens(it.endpoint, it.model);
-    let is_open =
-        |it: &&Asked| it.may_ask && needs_inspection(it.endpoint, it.model, it.set, listed(it));
+    let is_open = |it: &&Asked| {
+        it.may_ask
+            && !is_told(book, it)
+            && needs_inspection(it.endpoint, it.model, it.set, listed(it))
+    };
     let mut servers: Vec<(&Arc<Endpoint>, Vec<&str>)> = Vec::new();
     for it in asked.iter().filter(is_open) {
         match servers.iter_mut().find(|(endpoint, _)| endpoint.id == it.endpoint.id) {
@@ -128,7 +149,9 @@ async fn decide(library: &Library, book: &Book, asked: &[Asked<'_>]) -> Vec<Wind
     let inspected = join_all(servers.iter().map(|(endpoint, models)| async move {
         let wait = if endpoint.provider.local { LOCAL_WAIT } else { REMOTE_WAIT };
         let inspected = library.gateway().inspect(endpoint, models, wait).await;
-        book.note_windows(endpoint, inspected.listed.as_deref().unwrap_or_default());
+        let listed = inspected.listed.unwrap_or_default();
+        book.note_windows(endpoint, &listed);
+        keep_list(library, endpoint, &listed).await;
         inspected.models
     }));
     let mut facts: HashMap<(&str, &str), ModelFacts> = HashMap::new();

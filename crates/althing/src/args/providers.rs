@@ -33,8 +33,8 @@ pub enum Providers {
 
 #[derive(Debug, Args)]
 pub struct AddProvider {
-    /// Its kind: openai, anthropic, google, xai, ollama, openrouter, lmstudio, llamaswap, vllm,
-    /// dashscope, or custom for any other server that speaks like OpenAI's
+    /// Its kind: openai, anthropic, google, xai, ollama, openrouter, lmstudio, llamaswap,
+    /// llamacpp, vllm, dashscope, or custom for any other server that speaks like OpenAI's
     #[arg(value_name = "TYPE")]
     pub provider_type: String,
     /// What to call it [default: the kind]

@@ -26,4 +26,5 @@ mod pull;
 >>>>>>> work/pull
 mod resume;
 mod sdk;
+mod windows;
 mod workers;

@@ -12,18 +12,16 @@ const VERSION_DIGITS_MAX: usize = 2;
 const DATE_DIGITS: usize = 8;
 
 /// Reads a size within the limits; `k` stands for 1,024 tokens and `m` for 1,024 times that. The
-/// error completes a sentence about the field.
+/// error completes a sentence about the field; it repeats nothing, since people paste keys anywhere.
 pub fn parse_tokens(text: &str) -> Result<u64, String> {
     let tokens = read_size(text.trim());
-    tokens.filter(|tokens| (CONTEXT_TOKENS_MIN..=CONTEXT_TOKENS_MAX).contains(tokens)).ok_or_else(
-        || {
-            let shown: String = text.chars().take(20).collect();
-            format!(
-                "must be a number of tokens from {CONTEXT_TOKENS_MIN} to {CONTEXT_TOKENS_MAX}, \
-                 such as 4096 or 8k, not '{shown}'"
-            )
-        },
-    )
+    let fits = |tokens: &u64| (CONTEXT_TOKENS_MIN..=CONTEXT_TOKENS_MAX).contains(tokens);
+    tokens.filter(fits).ok_or_else(|| {
+        format!(
+            "must be a number of tokens from {CONTEXT_TOKENS_MIN} to {CONTEXT_TOKENS_MAX}, such \
+             as 4096 or 8k"
+        )
+    })
 }
 
 fn read_size(text: &str) -> Option<u64> {
@@ -90,7 +88,7 @@ mod tests {
             assert_eq!(parse_tokens(text).ok(), want, "{text}");
         }
         let problem = parse_tokens("12").unwrap_err();
-        assert!(problem.contains("512 to 10000000") && problem.ends_with("'12'"), "{problem}");
+        assert!(problem.contains("512 to 10000000"), "{problem}");
     }
 
     #[test]

@@ -91,6 +91,7 @@ mod tests {
             requests_total: 3,
             requests_failed: 1,
             prompt_tokens_total: 1_000_000_000_000,
+            cached_tokens_total: 900,
             completion_tokens_total: 20,
             cost_total: Some(0.125),
             requests_unpriced: 1,
@@ -112,6 +113,8 @@ mod tests {
             althing_requests_failed_total{provider="mine",model="a\"b\\c\nd é"} 0
             althing_prompt_tokens_total{provider="openai",model="gpt-5.1"} 1000000000000
             althing_prompt_tokens_total{provider="mine",model="a\"b\\c\nd é"} 0
+            althing_cached_tokens_total{provider="openai",model="gpt-5.1"} 900
+            althing_cached_tokens_total{provider="mine",model="a\"b\\c\nd é"} 0
             althing_completion_tokens_total{provider="openai",model="gpt-5.1"} 20
             althing_completion_tokens_total{provider="mine",model="a\"b\\c\nd é"} 0
             althing_cost_usd_total{provider="openai",model="gpt-5.1"} 0.125
