@@ -63,12 +63,12 @@ impl Upstream {
         self.log.count(model)
     }
 
-    /// Requests that are being answered now.
+    /// Requests that are being answered now, questions about windows aside.
     pub fn in_flight(&self) -> usize {
         self.log.in_flight()
     }
 
-    /// The most requests that were being answered at once.
+    /// The most requests that were being answered at once, questions about windows aside.
     pub fn peak_in_flight(&self) -> usize {
         self.log.peak_in_flight()
     }

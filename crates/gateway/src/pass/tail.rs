@@ -42,7 +42,7 @@ enum Value<'a> {
 
 impl Tail {
     pub(super) fn new(dialect: &Dialect) -> Tail {
-        let keys = KEYS.map(|key| Finder::new(key));
+        let keys = KEYS.map(Finder::new);
         Tail { usage: None, error: None, count: count(dialect), keys, rest: vec![] }
     }
 
@@ -67,11 +67,11 @@ impl Tail {
     /// Takes in every value that is whole; says from where on the bytes are needed again.
     fn scan(&mut self, bytes: &[u8]) -> usize {
         let mut keep = cut_key(bytes);
-        for key in 0..self.keys.len() {
+        for (key, text) in KEYS.iter().enumerate() {
             let mut from = 0;
             while let Some(found) = self.keys[key].find(&bytes[from..]) {
                 let at = from + found;
-                from = at + KEYS[key].len();
+                from = at + text.len();
                 match value(&bytes[from..]) {
                     Value::Whole(object) => self.take(key, object),
                     Value::Cut => {

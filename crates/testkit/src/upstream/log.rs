@@ -1,6 +1,6 @@
 //! What the upstream has seen, shared with the test that asks.
 
-use super::seen::{Seen, State};
+use super::seen::{Route, Seen, State};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard},
@@ -30,6 +30,8 @@ pub(super) struct Flight {
     log: Arc<Log>,
     /// `None` past `SEEN_MAX`.
     entry: Option<usize>,
+    /// Whether it counts among those at once; a question about windows keeps no model busy.
+    is_work: bool,
     state: State,
 }
 
@@ -41,7 +43,8 @@ impl Log {
         *count += 1;
         seen.nth = *count;
         let seen = Arc::new(seen);
-        book.in_flight += 1;
+        let is_work = !matches!(seen.route, Route::Window(_));
+        book.in_flight += usize::from(is_work);
         book.peak_in_flight = book.peak_in_flight.max(book.in_flight);
         let entry = (book.entries.len() < SEEN_MAX).then_some(book.entries.len());
         if entry.is_some() {
@@ -49,7 +52,7 @@ impl Log {
         }
         drop(book);
         self.changed.send_replace(());
-        (seen, Flight { log: Arc::clone(self), entry, state: State::Aborted })
+        (seen, Flight { log: Arc::clone(self), entry, is_work, state: State::Aborted })
     }
 
     pub(super) fn requests(&self) -> Vec<Seen> {
@@ -97,7 +100,7 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         let mut book = self.log.book();
-        book.in_flight -= 1;
+        book.in_flight -= usize::from(self.is_work);
         if let Some(entry) = self.entry {
             book.entries[entry].1 = self.state;
         }
