@@ -131,19 +131,16 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
             OPENING_WORDS,
             "Open with the two or three arguments that must hold, and their evidence.",
         ),
-        "rebuttal" => (
-            REBUTTAL_WORDS,
-            "Show where the other side's best argument fails, then repair yours.",
-        ),
+        "rebuttal" => {
+            (REBUTTAL_WORDS, "Show where the other side's best argument fails, then repair yours.")
+        }
         _ => (
             CLOSING_WORDS,
             "Close for your side: the clash that decides, why it falls to you, and their best point \
              that stands.",
         ),
     };
-    let task = format!(
-        "Argue the side {side} of the motion. {task} At most {words} words."
-    );
+    let task = format!("Argue the side {side} of the motion. {task} At most {words} words.");
     let name = debate.masks.of(seat.index);
     let prompt = brief::task(debate.floor, seat, name, &debate.said, task);
     Cue { round: Some(round), ..Cue::message(Some(side), words, prompt) }

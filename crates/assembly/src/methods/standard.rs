@@ -79,7 +79,7 @@ async fn discuss(
     let turns = floor.opening.turns;
     for turn in 0..turns {
         let Some(seat) = rotation.next(floor, &seats, |_| true) else { break };
-        if turn as usize % seats.len() == 0 {
+        if (turn as usize).is_multiple_of(seats.len()) {
             said.open_round(if turn == 0 { "The discussion:" } else { "" });
         }
         let heard = with_critiques(floor, seat, said, critiques, readers);

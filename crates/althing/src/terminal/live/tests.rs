@@ -62,6 +62,8 @@ fn said(by: Turn, text: &str) -> What {
         usage: None,
         cost_usd: None,
         took_ms: 1,
+        cut: None,
+        mark: String::new(),
     };
     What::TurnEnded { by, outcome: Outcome::Said(Box::new(said)) }
 }
