@@ -19,11 +19,8 @@ mod local;
 mod mcp;
 mod person;
 mod plan;
-<<<<<<< HEAD
-mod real_discussions;
-=======
 mod pull;
->>>>>>> work/pull
+mod real_discussions;
 mod resume;
 mod sdk;
 mod windows;

@@ -66,7 +66,8 @@ fn check_ends(done: &Done, what: &str) {
 #[test]
 fn soak_discussions_of_a_real_model_end_and_fit_their_windows() {
     let Some((home, model)) = home() else { return };
-    let every = |method| (2..=4).flat_map(move |seats| [2_048, 4_096, 8_192].map(|it| (method, seats, it)));
+    let every =
+        |method| (2..=4).flat_map(move |seats| [2_048, 4_096, 8_192].map(|it| (method, seats, it)));
     let all: Vec<(&str, usize, u64)> = match is_soak() {
         true => METHODS.iter().copied().flat_map(every).collect(),
         false => SMALL.to_vec(),
