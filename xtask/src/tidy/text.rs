@@ -49,7 +49,7 @@ fn starts<'a>(line: &'a str, path: &str) -> impl Iterator<Item = &'a str> {
 }
 
 fn name(text: &str) -> &str {
-    text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(text)
+    text.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or(text)
 }
 
 /// Where packages come from is a matter of the machine, not of the project.
