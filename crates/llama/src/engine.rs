@@ -39,7 +39,7 @@ const WRAPPED_ROOT: &str = "wrapped-call";
 
 /// A request, and who hears the answer.
 pub enum Job {
-    Chat(ChatRequest, mpsc::Sender<Reply>),
+    Chat(Box<ChatRequest>, mpsc::Sender<Reply>),
     Embed(EmbeddingRequest, oneshot::Sender<Result<Embedded, Refusal>>),
 }
 

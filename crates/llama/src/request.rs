@@ -140,7 +140,10 @@ impl Fields {
     fn refuse_rest(self) -> Result<(), String> {
         let is_neutral = |name: &str, value: &Value| {
             let neutral = NEUTRAL.iter().filter(|(known, _)| *known == name);
-            neutral.map(|(_, text)| *text).any(|text| value.to_string() == text)
+            {
+                let value = value.to_string();
+                neutral.map(|(_, text)| *text).any(|text| value == text)
+            }
         };
         let refused = self.0.iter().find(|(name, value)| {
             !value.is_null() && !HARMLESS.contains(&name.as_str()) && !is_neutral(name, value)

@@ -60,15 +60,15 @@ fn check_at(schema: &Value, place: &str, depth: usize) -> Result<(), String> {
     if let Some(keyword) = LIMITS.iter().find(|it| fields.contains_key(**it) && !is_integer) {
         return Err(format!("{place}: {keyword} can be enforced for type integer alone"));
     }
-    if let Some(format) = fields.get("format").and_then(Value::as_str) {
-        if !FORMATS.contains(&format) {
-            return refuse(&format!("format {format:?}"));
-        }
+    if let Some(format) = fields.get("format").and_then(Value::as_str)
+        && !FORMATS.contains(&format)
+    {
+        return refuse(&format!("format {format:?}"));
     }
-    if let Some(target) = fields.get("$ref").and_then(Value::as_str) {
-        if !target.starts_with('#') {
-            return Err(format!("{place}: $ref {target:?} leads out of the schema"));
-        }
+    if let Some(target) = fields.get("$ref").and_then(Value::as_str)
+        && !target.starts_with('#')
+    {
+        return Err(format!("{place}: $ref {target:?} leads out of the schema"));
     }
     let pattern = fields.get("pattern").and_then(Value::as_str);
     if pattern.is_some_and(|it| !it.starts_with('^') || !it.ends_with('$')) {

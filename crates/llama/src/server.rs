@@ -120,7 +120,7 @@ impl Routes {
         let (is_stream, include_usage) = (request.stream, request.include_usage);
         let has_logprobs = request.logprobs.is_some();
         let (replies, mut answer) = mpsc::channel(PIECES_MAX);
-        self.jobs.try_send(Job::Chat(request, replies)).map_err(|_| busy())?;
+        self.jobs.try_send(Job::Chat(Box::new(request), replies)).map_err(|_| busy())?;
         // Until the prompt is read nothing is promised: a refusal still has its own status.
         match answer.recv().await {
             Some(Reply::Begun) => {}
