@@ -108,15 +108,13 @@ fn check(events: &[Event], upstream: &Upstream) {
         assert!(seen <= asked, "{model}: {seen} calls for {asked} turns");
     }
     // The same prompt twice is a turn asked twice: as often as turns were interrupted, not more.
-    let prompts: Vec<String> = upstream.requests().iter().map(unmarked).collect();
+    let prompts: Vec<String> = upstream.requests().iter().map(prompt_of).collect();
     let different: BTreeSet<&String> = prompts.iter().collect();
     let repeated = prompts.len() - different.len();
     assert!(repeated <= interrupted, "{repeated} calls repeated, {interrupted} turns interrupted");
 }
 
-/// A prompt and who it is for, without the mark that is drawn anew for every call.
-fn unmarked(seen: &Seen) -> String {
-    let prompt = seen.prompt();
-    let mark = prompt.split("[question ").nth(1).and_then(|rest| rest.split(']').next());
-    format!("{} {}", seen.model, prompt.replace(mark.unwrap_or("-"), "mark"))
+/// A prompt and who it is for. Its marks are kept in the log, so a resumed run has them too.
+fn prompt_of(seen: &Seen) -> String {
+    format!("{} {}", seen.model, seen.prompt())
 }
