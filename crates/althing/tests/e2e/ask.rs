@@ -133,7 +133,7 @@ fn a_tool_call_is_printed_and_not_executed() {
 #[test]
 fn quiet_prints_only_the_synthesis() {
     let upstream = Upstream::start(Options::default().text(|seen| {
-        let is_last = seen.prompt().contains("Write down what this table came to");
+        let is_last = seen.prompt().contains("You conclude, for the person");
         if is_last {
             "CONSENSUS: YES\nSYNTHESIS: Begin with one.".into()
         } else {
@@ -161,7 +161,7 @@ fn the_question_comes_from_argument_stdin_or_file() {
             && prompts[2].contains("from a file")
     );
     assert!(
-        prompts[3].contains("argument") && prompts[3].contains("from the file q.txt]\nfrom a file"),
+        prompts[3].contains("argument") && prompts[3].contains(" the file q.txt]\nfrom a file"),
         "{}",
         prompts[3]
     );

@@ -98,7 +98,7 @@ fn a_question_too_large_for_a_real_model_is_refused_before_the_first_call() {
     let models = format!("{model},{model}");
     let args = ["ask", &question, "--models", &models, "--context-tokens", "2048"];
     home.run(&args).ends(14).warns("its window has 2048");
-    assert_eq!(home.run(&["history", "--json"]).out.trim(), "[]", "nothing was begun");
+    assert_eq!(home.run(&["history", "--json"]).out, "", "nothing was begun");
     home.is_left();
 }
 

@@ -104,7 +104,7 @@ fn text(options: &Options, plan: &Plan, seen: &Seen) -> Text {
         return Text::new(text(seen), plan.chunks);
     }
     let (model, nth) = (&seen.model, seen.nth);
-    let filler = "word ".repeat(plan.chunks.saturating_sub(60));
+    let filler: String = (0..plan.chunks.saturating_sub(60)).map(filler_word).collect();
     let text = format!(
         "This is answer {nth} of {model}. It weighs both sides and takes a plain view. {filler}\n\n\
          POSITION: {model} is in favour, with care.\n\
@@ -117,6 +117,12 @@ fn text(options: &Options, plan: &Plan, seen: &Seen) -> Text {
          MISSING: The size of the team.\n"
     );
     Text::new(text, plan.chunks)
+}
+
+/// A word of four letters and a blank. No two in a row are the same: nobody shall take it for a loop.
+fn filler_word(number: usize) -> String {
+    let letter = |place: u32| char::from(b'a' + (number / 26_usize.pow(place) % 26) as u8);
+    (0..4).map(letter).chain([' ']).collect()
 }
 
 /// The hook's call, or that of the first tool unless the last message already brings a result.
