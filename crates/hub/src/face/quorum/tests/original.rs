@@ -146,8 +146,9 @@ async fn ids_that_look_alike_overwrite_each_other() {
     assert_eq!(named(&events, "synthesis")[0]["message_count"], 16);
     // Four participants under four names.
     let calls = machine.stage.calls();
-    let systems = calls.iter().map(|call| call.ask.messages[0].text.lines().next().unwrap());
-    let names: HashSet<&str> = systems.filter(|line| line.starts_with("You are ")).collect();
+    let tasks = calls.iter().flat_map(|call| call.ask.messages[1].text.lines());
+    let tasks = tasks.filter(|line| line.starts_with("You are "));
+    let names: HashSet<&str> = tasks.filter_map(|line| line.split(". ").next()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
 }
 
