@@ -378,7 +378,7 @@ fn a_repository_without_paths_is_told_by_its_names() {
     plan(&home, &["--planners", "openai:ada", "--judge", JUDGE, "--repo", "shop"]).ends(0);
     let asked = upstream.requests();
     let asked = asked.iter().find(|seen| seen.model == "ada").unwrap().prompt();
-    for words in ["from all files]", "README.md\nsrc/db.rs\n", "A shop for hats."] {
+    for words in [" all files]", "README.md\nsrc/db.rs\n", "A shop for hats."] {
         assert!(asked.contains(words), "no {words} in {asked}");
     }
     for words in ["old_database", ".env", &root.display().to_string()] {

@@ -26,9 +26,12 @@ pub fn agent_window(agent: &str) -> Window {
     let known = AGENTS.iter().find(|(agent, _)| *agent == name);
     match known {
         Some((_, tokens)) => Window { tokens: *tokens, source: WindowSource::Table },
-        None => Window { tokens: super::OTHER_SERVER_TOKENS, source: WindowSource::Default },
+        None => Window { tokens: AGENT_TOKENS, source: WindowSource::Default },
     }
 }
+
+/// What a program is taken to hold that nobody knows: it keeps its own context in bounds.
+const AGENT_TOKENS: u64 = 200_000;
 
 /// Maker, model, tokens.
 #[rustfmt::skip]

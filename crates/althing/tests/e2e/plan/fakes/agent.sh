@@ -13,7 +13,7 @@ flood() { yes '{"log": [1, {"x": 2}]} {[ {"' | head -c "$1"; echo; }
 
 judge() {
     prompt=$(cat)
-    labels=$(echo "$prompt" | sed -n 's/^\[quote [^ ]* from \(Plan [0-9]*\)\]$/\1/p')
+    labels=$(echo "$prompt" | sed -n 's/^\[[a-z]* \(Plan [0-9]*\)\]$/\1/p')
     first=$(echo "$prompt" | sed -n 's/.*{"summary":"\([^"]*\)".*/\1/p' | head -n 1)
     score='{"label":"&","score":7,"rationale":"Good","strengths":[],"weaknesses":[]}'
     scores=$(echo "$labels" | sed "s/.*/$score/" | paste -s -d , -)
