@@ -117,6 +117,6 @@ mod tests {
     fn agents() {
         assert_eq!(agent_window("claude-cli:opus").tokens, 200_000);
         assert_eq!(agent_window("codex-cli").source, WindowSource::Table);
-        assert_eq!(agent_window("mine"), Window { tokens: 32_768, source: WindowSource::Default });
+        assert_eq!(agent_window("mine"), Window { tokens: 200_000, source: WindowSource::Default });
     }
 }
