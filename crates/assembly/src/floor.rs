@@ -70,6 +70,8 @@ pub struct Cue {
     pub round: Option<&'static str>,
     /// Words that the prompt asks for; none: as many as the model likes.
     pub words: Option<u64>,
+    /// Whether the answer is a form that may say the same often, such as a plan.
+    pub is_form: bool,
     pub prompt: Prompt,
     /// Takes the labelled parts out of the answer.
     pub parse: Box<dyn Fn(&str) -> Parts + Send + Sync>,
@@ -83,6 +85,7 @@ impl Cue {
             role,
             round: None,
             words: Some(words),
+            is_form: false,
             prompt,
             parse: Box::new(|_| Parts::Plain),
         }
@@ -283,6 +286,7 @@ impl Floor {
                 role: None,
                 round: None,
                 words: Some(SYNTHESIS_WORDS),
+                is_form: false,
                 prompt: prompt(seat),
                 parse,
             };

@@ -353,7 +353,7 @@ fn files_that_do_not_go_along_are_named_to_all() {
     let paths = json!({ "root": root, "paths": ["long.txt", "last.rs"] });
     let spec = json!({ "task": "Move the shop", "repo_context": paths });
     std::fs::write(home.path().join("task.json"), spec.to_string()).unwrap();
-    let args = ["plan", "task.json", "--planners", "openai:ada", "--judge", JUDGE];
+    let args = ["plan", "task.json", "--planners", "openai:ada@200k", "--judge", JUDGE];
     home.run(&args).ends(0).warns("files_left_out: long.txt: cut after ");
     let seen = upstream.requests();
     let asked = seen.iter().find(|seen| seen.model == "ada").unwrap().prompt();

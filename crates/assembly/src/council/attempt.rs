@@ -101,7 +101,7 @@ impl Asker<'_> {
         }
         loop {
             let cue = Cue::message(Some(self.role), 0, write(&how));
-            let cue = Cue { speech: SPEECH, words: None, ..cue };
+            let cue = Cue { speech: SPEECH, words: None, is_form: true, ..cue };
             let (seat, parallel) = (self.leashed(), self.role == super::PLANNER);
             let attempt = self.floor.attempt(&seat, &cue, parallel).await?;
             tried.attempts += 1;

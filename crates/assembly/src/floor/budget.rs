@@ -38,6 +38,8 @@ pub(super) struct Ceiling {
     pub visible: u64,
     /// Tokens of thinking aloud.
     pub reasoning: u64,
+    /// Whether an answer that repeats itself is cut off.
+    pub cuts_loops: bool,
 }
 
 /// A request that fits, and what it took.
@@ -91,15 +93,16 @@ impl Budgets {
         known.map_or(seat.window.tokens, |known| known.min(seat.window.tokens))
     }
 
-    fn ceiling(&self, seat: &Seat, words: Option<u64>) -> Ceiling {
+    fn ceiling(&self, seat: &Seat, words: Option<u64>, is_form: bool) -> Ceiling {
         let window = self.window(seat);
-        let asked = words.map_or(ANSWER_TOKENS_MAX, |it| it * TOKENS_PER_WORD + TOKENS_EXTRA);
+        let most = if is_form { u64::MAX } else { ANSWER_TOKENS_MAX };
+        let asked = words.map_or(most, |it| it * TOKENS_PER_WORD + TOKENS_EXTRA);
         let share = if words.is_some() { ANSWER_SHARE } else { ANSWER_SHARE / 2 };
         let reasoning = match self.thinks.get(seat.model.id()) {
             Some(false) => 0,
             _ => REASONING_TOKENS_MAX,
         };
-        Ceiling { visible: asked.min(window / share).max(1), reasoning }
+        Ceiling { visible: asked.min(window / share).max(1), reasoning, cuts_loops: !is_form }
     }
 
     /// Tokens that a prompt may have.
@@ -112,7 +115,7 @@ impl Budgets {
 
     /// Fits `cue` into the window of `seat`.
     pub fn fit(&mut self, floor: &Floor, seat: &Seat, cue: &Cue) -> Result<Fit> {
-        let ceiling = self.ceiling(seat, cue.words);
+        let ceiling = self.ceiling(seat, cue.words, cue.is_form);
         let most = self.prompt_max(seat, ceiling);
         let said = cue.prompt.quoted();
         let key = (seat.model.id().to_string(), said.name.to_string());
@@ -190,7 +193,7 @@ pub fn check_windows(opening: &Opening, method: &Method, seats: &[Seat]) -> Resu
     let (budgets, fixed) = (Budgets::default(), opening_prompt(opening));
     let task = if method.seats_min > 1 { TASK_TOKENS } else { 0 };
     for seat in seats {
-        let ceiling = budgets.ceiling(seat, Some(0));
+        let ceiling = budgets.ceiling(seat, Some(0), false);
         let prompt = budgets.tokens(seat, fixed.weight(&Cut::default()));
         let need = prompt + task + ceiling.visible;
         if need > seat.window.tokens {

@@ -187,7 +187,8 @@ impl Limits {
     fn reached_by_text(&mut self, text: &str) -> Option<Reached> {
         let before = self.bytes;
         self.bytes += text.len();
-        if let Some(bytes) = self.text_watch.push(text) {
+        let kept = self.ceiling.cuts_loops.then(|| self.text_watch.push(text)).flatten();
+        if let Some(bytes) = kept {
             return Some(Reached::Text { cut: CutOff::Looping, bytes });
         }
         let most = self.ceiling.visible as f64 * CEILING_PERCENT / 100.0;
