@@ -191,7 +191,11 @@ impl Limits {
         if let Some(bytes) = kept {
             return Some(Reached::Text { cut: CutOff::Looping, bytes });
         }
-        let most = self.ceiling.visible as f64 * CEILING_PERCENT / 100.0;
+        // A form is as long as it has to be: only its bytes are limited.
+        let most = match self.ceiling.cuts_loops {
+            true => self.ceiling.visible as f64 * CEILING_PERCENT / 100.0,
+            false => f64::INFINITY,
+        };
         let room = most - self.text;
         self.text += weight(text);
         if self.text <= most && self.bytes <= REPLY_BYTES_MAX {
