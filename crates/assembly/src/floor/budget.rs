@@ -130,7 +130,7 @@ impl Budgets {
         self.cuts.insert(key, cut);
         let weight = cue.prompt.weight(&cut);
         let room = self.window(seat).saturating_sub(self.tokens(seat, weight));
-        let max_tokens = self.limit(seat, ceiling, room);
+        let max_tokens = self.limit(seat, ceiling, room, cue.words.is_some());
         let ask = Ask {
             tools: floor.opening.tools.clone(),
             stream: floor.opening.stream,
@@ -145,15 +145,20 @@ impl Budgets {
         Ok(Fit { ask, weight, ceiling, fitted })
     }
 
-    /// The limit that the provider is told, where the prompt leaves `room`. As long as nobody knows
-    /// whether a model thinks, a large one is told none: providers refuse a limit above their own.
-    fn limit(&self, seat: &Seat, ceiling: Ceiling, room: u64) -> Option<u64> {
+    /// The limit that the provider is told, where the prompt leaves `room`. Providers refuse a limit
+    /// above their own, so a large model is told one only where a length was asked for and nobody
+    /// has to guess how long it thinks before.
+    fn limit(
+        &self,
+        seat: &Seat,
+        ceiling: Ceiling,
+        room: u64,
+        is_length_asked: bool,
+    ) -> Option<u64> {
+        let is_known = self.thinks.contains_key(seat.model.id());
+        let is_told = self.window(seat) <= SMALL_WINDOW || (is_known && is_length_asked);
         let all = (ceiling.visible + ceiling.reasoning).min(room.max(ceiling.visible));
-        match self.thinks.get(seat.model.id()) {
-            Some(_) => Some(all),
-            None if self.window(seat) <= SMALL_WINDOW => Some(all),
-            None => None,
-        }
+        is_told.then_some(all)
     }
 
     fn note(&self, seat: &Seat, transcript: &str, cut: Cut, left: LeftOut) -> Fitted {

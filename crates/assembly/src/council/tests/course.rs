@@ -3,7 +3,7 @@
 use super::kit::{good, plan, render, say, settled, table, task, verdict};
 use crate::council::Terms;
 use crate::council::schema::Form;
-use crate::methods::tests::kit::Call;
+use crate::methods::tests::kit::{Call, Table};
 use althing_chat::Stop;
 use althing_stdx::Kind;
 use althing_testkit::Step::{self, *};
@@ -113,7 +113,7 @@ async fn an_answer_that_was_cut_is_told_as_that() {
     };
     check(same, script, expect![[r#"
         0 ada is asked
-        0 ada is not valid: $: the answer is longer than its limit; 0 KB of it were heard; $: the JSON breaks off before its end => Stricter
+        0 ada is not valid: $: the answer is longer than its limit; 4 KB of it were heard; $: the JSON breaks off before its end => Stricter
         0 ada is asked
         0 ada is valid at attempt 2: short
         0 bob is asked
@@ -124,6 +124,20 @@ async fn an_answer_that_was_cut_is_told_as_that() {
         the judge selects Plan 1
         => "The best of all"
     "#]]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_has_no_limit_that_a_provider_could_refuse() {
+    let table = Table { window: 200_000, ..table(2, same) };
+    let table = table.script(|call| match (call.name, call.nth) {
+        ("ada", 0) => vec![Say("no plan")],
+        _ => good(call),
+    });
+    table.hold().await;
+    let calls = table.stage.calls();
+    let of_ada: Vec<_> = calls.iter().filter(|call| call.seat == "test:ada-1").collect();
+    assert_eq!(of_ada.len(), 2);
+    assert!(calls.iter().all(|call| call.ask.max_tokens.is_none()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -235,3 +235,14 @@ async fn a_model_that_does_not_think_gets_the_visible_limit_and_the_estimate_lea
     assert!(limits[0] > 4_000, "nothing is known of it yet: {limits:?}");
     assert!(limits[1..].iter().all(|limit| *limit < 2_000), "{limits:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_large_model_is_told_no_limit_before_it_is_known_whether_it_thinks() {
+    let table = Table { window: 200_000, ..table() };
+    table.hold().await;
+    let calls = table.stage.calls();
+    let of_ada = calls.iter().filter(|call| call.seat == "test:ada-1");
+    let limits: Vec<_> = of_ada.map(|call| call.ask.max_tokens).collect();
+    assert_eq!(limits[0], None);
+    assert!(limits[1..].iter().all(|limit| limit.is_some_and(|it| it < 2_000)), "{limits:?}");
+}
