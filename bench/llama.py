@@ -29,6 +29,10 @@ CONTEXT = 8192
 # A program that does not serve by then is given up; so is an answer that takes longer.
 START_SECONDS, ANSWER_SECONDS = 120, 600
 AIM = 0.95
+# Prompts of a size have at least so many tokens together.
+SHORT_ROUNDS_TOKENS = 5000
+# The tokens that end an answer: without them each answer has its full length.
+END_TOKENS = (0, 2)
 WORDS = "river stone lamp winter garden letter copper bridge salt engine paper island".split()
 
 
@@ -73,6 +77,7 @@ class Server:
             "messages": [{"role": "user", "content": prompt}],
             "max_tokens": tokens,
             "temperature": 0,
+            "logit_bias": {str(token): -100 for token in END_TOKENS},
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -155,7 +160,9 @@ def compare(given, servers):
     missed = False
     for size in given.sizes:
         best = {server.name: [float("inf"), 0.0, 0.0] for server in servers}
-        for turn in range(given.rounds + 1):
+        # Short rounds are cheap and a moment's trouble weighs much in them.
+        rounds = max(given.rounds, SHORT_ROUNDS_TOKENS // size)
+        for turn in range(rounds + 1):
             prompt = write_prompt(size, f"{size}{turn:04}")
             # Who comes first changes from round to round.
             for server in servers if turn % 2 else servers[::-1]:

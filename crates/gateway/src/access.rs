@@ -17,9 +17,8 @@ use std::sync::Arc;
 
 /// Who knows where an endpoint is right now, and what opens it.
 pub trait Access: Send + Sync + Debug {
-    /// What to call with. `refused` is a grant that the provider just turned down: a new one is
-    /// wanted then, once.
-    fn grant<'a>(&'a self, refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>>;
+    /// What to call with.
+    fn grant<'a>(&'a self, need: Need<'a>) -> BoxFuture<'a, Result<Grant>>;
 
     /// What `model` says, where it is asked in another way than over HTTP; none: over HTTP.
     fn speak(&self, _model: &str, _ask: &Ask) -> Option<Speaking> {
@@ -34,6 +33,15 @@ pub trait Access: Send + Sync + Debug {
 
 /// The headers of a call by its body, which is empty where it has none.
 pub type CallHeaders = fn(body: &[u8]) -> Vec<(&'static str, String)>;
+
+/// What a grant is needed for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Need<'a> {
+    /// A grant that the provider just turned down: a new one is wanted then, once.
+    pub refused: Option<&'a Grant>,
+    /// Tokens of the window that the caller counts on, where it does.
+    pub context_tokens: Option<u64>,
+}
 
 /// What to call with now. What is none stays as the endpoint has it.
 #[derive(Debug, Clone, Default)]
@@ -57,11 +65,14 @@ impl Debug for Hold {
 }
 
 /// A request before it is known where it goes.
+#[derive(Debug, Default)]
 pub(crate) struct Wanted {
     pub path: String,
     pub headers: Vec<(&'static str, String)>,
     /// None: a GET.
     pub body: Option<Bytes>,
+    /// Tokens of the window that the caller counts on, where it does.
+    pub context_tokens: Option<u64>,
 }
 
 /// Sends a request and lets a success through. A key that was refused is renewed once where it can
@@ -77,10 +88,11 @@ pub(crate) async fn ask(
     wanted: &Wanted,
 ) -> Result<Incoming, Declined> {
     let Some(access) = &endpoint.access else { return once(http, endpoint, wanted).await };
-    let grant = access.grant(None).await?;
+    let need = Need { refused: None, context_tokens: wanted.context_tokens };
+    let grant = access.grant(need).await?;
     match once(http, &opened(endpoint, &grant, wanted), wanted).await {
         Err(declined) if declined.fault.kind == Kind::BadKey => {
-            let grant = access.grant(Some(&grant)).await?;
+            let grant = access.grant(Need { refused: Some(&grant), ..need }).await?;
             let opened = opened(endpoint, &grant, wanted);
             once(http, &opened, wanted).await.map(|it| held(it, grant))
         }

@@ -31,7 +31,8 @@ async fn fetch(http: &Http, endpoint: &Endpoint) -> Result<Vec<Listed>> {
     let dialect = endpoint.provider.dialect;
     let headers = dialect.list_headers.iter().map(|(name, value)| (*name, value.to_string()));
     let (path, headers) = (dialect.list_path.to_string(), headers.collect());
-    let incoming = access::open(http, endpoint, &Wanted { path, headers, body: None }).await?;
+    let wanted = Wanted { path, headers, ..Wanted::default() };
+    let incoming = access::open(http, endpoint, &wanted).await?;
     match read(incoming.body, LIST_BYTES_MAX).await {
         (_, Err(fault)) => Err(fault),
         (body, Ok(true)) => (dialect.read_list)(&body),

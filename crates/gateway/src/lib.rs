@@ -22,7 +22,7 @@ pub mod route;
 mod tests;
 pub mod window;
 
-pub use access::{Access, Grant};
+pub use access::{Access, Grant, Need};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use fetch::{FetchRequest, FetchResponse};
@@ -264,8 +264,12 @@ impl HttpModel {
         let slots = self.slots.get(&self.endpoint, &self.name);
         add_cache_hint(self.endpoint.provider.cache_hint, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
-        let request =
-            access::Wanted { path: request.path, headers: request.headers, body: Some(body) };
+        let request = access::Wanted {
+            path: request.path,
+            headers: request.headers,
+            body: Some(body),
+            context_tokens: ask.context_tokens,
+        };
         let (request, streamed) = (Arc::new(request), ask.stream);
         let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
         Ok(Box::new(move || {

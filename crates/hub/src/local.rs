@@ -15,7 +15,7 @@ use crate::book::Means;
 use crate::config::{Config, World};
 use crate::store::Stored;
 use althing_gateway::access::Hold;
-use althing_gateway::{Access, Grant, Listed};
+use althing_gateway::{Access, Grant, Listed, Need};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::BoxFuture;
 use process::Process;
@@ -126,9 +126,25 @@ enum State {
 #[derive(Debug)]
 struct Running {
     process: Process,
+    /// Tokens of its window.
+    context_tokens: u32,
+    /// The most that the model can have.
+    context_tokens_max: u32,
     /// Calls under way.
     calls: Arc<watch::Sender<usize>>,
     keeper: JoinHandle<()>,
+}
+
+impl Running {
+    fn is_too_small(&self, need: Option<u32>) -> bool {
+        need.is_some_and(|need| need.min(self.context_tokens_max) > self.context_tokens)
+    }
+
+    /// Waits for the calls under way.
+    async fn be_unused(&self) {
+        // Its sender is here, so it can only end well.
+        let _ = self.calls.subscribe().wait_for(|calls| *calls == 0).await;
+    }
 }
 
 /// A call under way; the runner is not put away under it.
@@ -148,10 +164,11 @@ impl Drop for Use {
 }
 
 impl Access for Runner {
-    fn grant<'a>(&'a self, _refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>> {
-        Box::pin(async {
+    fn grant<'a>(&'a self, need: Need<'a>) -> BoxFuture<'a, Result<Grant>> {
+        let need = need.context_tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+        Box::pin(async move {
             let mut state = self.state.lock().await;
-            let running = self.running(&mut state).await?;
+            let running = self.running(&mut state, need).await?;
             let hold = Some(Hold(Arc::new(Use::of(&running.calls))));
             Ok(Grant { base_url: Some(running.process.url()), hold, ..Grant::default() })
         })
@@ -176,19 +193,24 @@ impl Runner {
         })
     }
 
-    /// The runner as it is, or a new one where there is none or it died.
-    async fn running<'a>(&self, state: &'a mut State) -> Result<&'a Running> {
-        let lives = match state {
+    /// The runner as it is, or a new one where there is none, it died, or its window is smaller than
+    /// what is needed.
+    async fn running<'a>(&self, state: &'a mut State, need: Option<u32>) -> Result<&'a Running> {
+        let is_fit = match state {
             State::Closed => {
                 return Err(Fault::new(Kind::Cancelled, "the service is closing"));
             }
             State::Idle => false,
+            State::Running(running) if running.is_too_small(need) => {
+                running.be_unused().await;
+                false
+            }
             State::Running(running) => running.process.listens().await,
         };
-        if !lives {
+        if !is_fit {
             // First the old one goes: two of them might not fit into memory.
             *state = State::Idle;
-            *state = State::Running(self.start().await?);
+            *state = State::Running(self.start(need).await?);
         }
         match state {
             State::Running(running) => Ok(running),
@@ -196,14 +218,17 @@ impl Runner {
         }
     }
 
-    async fn start(&self) -> Result<Running> {
+    async fn start(&self, need: Option<u32>) -> Result<Running> {
         // The file may have changed since it was added.
         let file = ModelFile::inspect(&self.file).await?;
-        let context_tokens = file.context_tokens(self.options.context_tokens);
+        let usual = file.context_tokens(self.options.context_tokens);
+        let context_tokens = need.map_or(usual, |_| usual.max(file.context_tokens(need)));
+        let context_tokens_max = file.context_tokens(Some(u32::MAX));
         let (process, child) = Process::start(&self.options, &self.file, context_tokens).await?;
         let (calls, watched) = watch::channel(0);
         let keeper = tokio::spawn(keep(self.me.clone(), child, watched, self.options.idle));
-        Ok(Running { process, calls: Arc::new(calls), keeper })
+        let calls = Arc::new(calls);
+        Ok(Running { process, context_tokens, context_tokens_max, calls, keeper })
     }
 
     /// Puts the runner away if nobody uses it, or if it died. Says whether it is gone.

@@ -36,15 +36,15 @@ const HARMLESS: &[&str] = &[
     "safety_identifier",
     "service_tier",
     "prediction",
-    "cache_prompt",
     "id_slot",
-    "return_progress",
-    "timings_per_token",
 ];
 
 /// Values with which a field that is not supported changes nothing.
 const NEUTRAL: &[(&str, &str)] = &[
     ("n", "1"),
+    ("cache_prompt", "true"),
+    ("return_progress", "false"),
+    ("timings_per_token", "false"),
     ("modalities", r#"["text"]"#),
     ("functions", "[]"),
     ("best_of", "1"),

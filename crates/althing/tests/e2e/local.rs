@@ -193,6 +193,34 @@ async fn a_model_in_a_file_speaks() {
     assert_eq!(closed.message, "the service is closing");
 }
 
+/// A runner is started again where a seat wants a larger window, when the calls under way are over.
+#[tokio::test]
+async fn a_larger_window_is_given_to_who_asks_for_it() {
+    let Some(machine) = Machine::new() else { return };
+    let file = machine.model("tiny", &[]);
+    let service = machine.service_with(&[("ALTHING_CONTEXT_TOKENS", "512")]).await;
+    let model = format!("{}:tiny", add(&service, &file).await.unwrap());
+    let window = || {
+        let runners = machine.runners();
+        let [(_, command)] = runners.as_slice() else { panic!("{runners:?}") };
+        command.split(' ').skip_while(|word| !word.starts_with("--c")).nth(1).unwrap().to_string()
+    };
+    complete(&service, &model, "Who are you?").await.unwrap();
+    assert_eq!(window(), "512");
+    let larger = format!("{model}@1k");
+    let names = [&model, &larger, &model, &larger];
+    for answer in join_all(names.map(|name| complete(&service, name, "And you?"))).await {
+        assert_eq!(answer.unwrap().message.text, LINE);
+    }
+    assert_eq!(window(), "1024");
+    complete(&service, &model, "And now?").await.unwrap();
+    assert_eq!(window(), "1024", "what is large enough stays");
+    complete(&service, &format!("{model}@1000k"), "And now?").await.unwrap();
+    assert_eq!(window(), "32768", "no more than the model was made for");
+    service.close().await.unwrap();
+    machine.is_clean().await;
+}
+
 #[tokio::test]
 async fn what_is_no_model_is_refused() {
     let Some(machine) = Machine::new() else { return };

@@ -3,7 +3,7 @@
 
 use super::answers::log_in_again;
 use super::{Login, Tokens};
-use crate::access::{Access, Grant};
+use crate::access::{Access, Grant, Need};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::BoxFuture;
@@ -83,9 +83,9 @@ impl Session {
 }
 
 impl Access for Session {
-    fn grant<'a>(&'a self, refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>> {
+    fn grant<'a>(&'a self, need: Need<'a>) -> BoxFuture<'a, Result<Grant>> {
         Box::pin(async move {
-            let refused = refused.and_then(|grant| grant.key.as_ref());
+            let refused = need.refused.and_then(|grant| grant.key.as_ref());
             let tokens = self.tokens(refused).await?;
             let row = self.login.flow.row;
             Ok(Grant {

@@ -166,5 +166,5 @@ fn wanted(request: &PassRequest, target: &Target) -> Result<Wanted> {
         // Its base URL is the server itself.
         format!("/v1{}", request.path)
     };
-    Ok(Wanted { path, headers, body: Some(body) })
+    Ok(Wanted { path, headers, body: Some(body), context_tokens: None })
 }

@@ -147,7 +147,7 @@ async fn an_answer_is_what_the_server_sent() {
             let body = request.head.splice(&request.body, "fine").unwrap();
             let target = client.target("a", &servers[0].url(), "fine");
             let path = if client.provider == "anthropic" { "/v1/messages" } else { client.path };
-            let wanted = Wanted { path: path.into(), headers: vec![], body: Some(body) };
+            let wanted = Wanted { path: path.into(), body: Some(body), ..Wanted::default() };
             let direct = access::open(&gateway.http, &target.endpoint, &wanted).await.unwrap();
             let direct: Vec<Bytes> = direct.body.map(Result::unwrap).collect().await;
             let target = client.target("a", &servers[1].url(), "fine");

@@ -123,7 +123,7 @@ impl Inspection<'_> {
     /// Fetches one answer as JSON; none where it does not come, in time or at all.
     async fn fetch(&self, path: &str, body: Option<Value>) -> Option<Value> {
         let body = body.map(|body| Bytes::from(body.to_string()));
-        let wanted = Wanted { path: path.into(), headers: vec![], body };
+        let wanted = Wanted { path: path.into(), body, ..Wanted::default() };
         let fetched = async {
             let incoming = access::open(self.http, &self.origin, &wanted).await.ok()?;
             let (bytes, is_whole) = read(incoming.body, ANSWER_BYTES_MAX).await;

@@ -3,7 +3,7 @@
 
 use super::worker::Worker;
 use althing_chat::{Ask, Delta, Message, Role, Speaking, Stop, Usage};
-use althing_gateway::{Access, Endpoint, Grant, Limits, Listed, WORKER};
+use althing_gateway::{Access, Endpoint, Grant, Limits, Listed, Need, WORKER};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{self, BoxStream, StreamExt, unfold};
@@ -36,7 +36,7 @@ struct Speakers {
 }
 
 impl Access for Speakers {
-    fn grant<'a>(&'a self, _refused: Option<&'a Grant>) -> BoxFuture<'a, Result<Grant>> {
+    fn grant<'a>(&'a self, _need: Need<'a>) -> BoxFuture<'a, Result<Grant>> {
         let fault = Fault::invalid("model: a worker only completes conversations");
         Box::pin(ready(Err(fault)))
     }

@@ -37,6 +37,8 @@ fn what_the_runner_cannot_do_is_refused_by_name() {
         ("messages", json!([])),
         ("messages", json!([{ "role": "bard", "content": "hi" }])),
         ("messages", json!([{ "role": "user", "content": [{ "type": "image_url" }] }])),
+        ("cache_prompt", json!(false)),
+        ("timings_per_token", json!(true)),
     ] {
         let why = read(json!({ field: value })).expect_err(field).message;
         assert!(why.starts_with(&format!("{field}: ")), "{why}");

@@ -4,7 +4,7 @@ use super::sockets::{Shelf, login};
 use super::*;
 use crate::dialect::openai::OPENAI;
 use crate::pass::{Head, PassRequest};
-use crate::{Endpoint, Limits, Target, provider};
+use crate::{Endpoint, Limits, Need, Target, provider};
 use althing_testkit::upstream::{Options, Upstream};
 
 /// Tokens that are good for a while.
@@ -23,7 +23,8 @@ async fn where_the_models_are_if_nobody_says() {
         let shelf = shelf(None);
         let flow = Flow::new(login_row(provider).unwrap());
         let session = Gateway::new(Limits::default()).login(flow).session(shelf);
-        assert_eq!(session.grant(None).await.unwrap().base_url.as_deref(), want, "{provider}");
+        let grant = session.grant(Need::default()).await.unwrap();
+        assert_eq!(grant.base_url.as_deref(), want, "{provider}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Logins by real sockets: what is sent, what comes back, and how tokens are renewed.
 
 use super::*;
-use crate::{Endpoint, Grant, Limits, provider};
+use crate::{Endpoint, Grant, Limits, Need, provider};
 use althing_testkit::upstream::{Ending, Logins, Options, Upstream};
 use expect_test::{Expect, expect};
 use futures_util::future::{BoxFuture, join_all};
@@ -231,7 +231,10 @@ async fn renewals(provider: &str, script: Logins, kept: Tokens, refused: bool) -
     let shelf = Arc::new(Shelf(Mutex::new(Some(kept.clone()))));
     let session = login(provider, &upstream).session(shelf.clone());
     let old = Grant { key: Some(kept.access.clone()), ..Grant::default() };
-    let asking = (0..20).map(|_| session.grant(refused.then_some(&old)));
+    let asking = (0..20).map(|_| {
+        let need = Need { refused: refused.then_some(&old), ..Need::default() };
+        session.grant(need)
+    });
     let got = join_all(asking).await.into_iter().map(|grant| match grant {
         Ok(grant) => grant.key.unwrap().expose().to_string(),
         Err(fault) => format!("{:?}", fault.kind),
@@ -273,10 +276,10 @@ async fn tokens_are_renewed_once_in_time_and_when_refused() {
     let mut flow = Flow::new(login_row("dashscope").unwrap());
     flow.set("token_url", "http://127.0.0.1:9/").unwrap();
     let session = Gateway::new(Limits::default()).login(flow).session(shelf.clone());
-    assert_eq!(session.grant(None).await.unwrap().key, Some(Secret::new("old")));
+    assert_eq!(session.grant(Need::default()).await.unwrap().key, Some(Secret::new("old")));
     *shelf.0.lock().unwrap() = None;
     let gone = login("copilot", &Upstream::start(Options::default())).session(shelf);
-    assert_eq!(gone.grant(None).await.unwrap_err().kind, Kind::BadKey);
+    assert_eq!(gone.grant(Need::default()).await.unwrap_err().kind, Kind::BadKey);
 }
 
 #[tokio::test]
