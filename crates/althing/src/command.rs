@@ -22,6 +22,7 @@ use crate::args::{Cli, Command};
 use crate::terminal::{Screen, WARN, paragraph};
 use crate::watch;
 use althing_assembly::demo::Pace;
+use althing_assembly::event::{Event, Outcome, Speech, What};
 use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
 use althing_hub::runs::Runs;
@@ -153,6 +154,19 @@ fn tell(screen: Screen, text: &str) {
     let text = format!("note: {}", althing_stdx::redact::redact(text));
     // Nobody left to tell if this fails.
     let _ = write!(std::io::stderr(), "{}", paragraph(screen, WARN, &text));
+}
+
+/// Says on standard error that the answer was cut off, where only the answer itself was printed.
+fn tell_cut(screen: Screen, events: &[Event]) {
+    let cut = events.iter().rev().find_map(|event| match &event.what {
+        What::TurnEnded { by, outcome: Outcome::Said(said) } if by.speech == Speech::Synthesis => {
+            Some(said.cut)
+        }
+        _ => None,
+    });
+    if let Some(cut) = cut.flatten() {
+        tell(screen, &format!("The answer is {}.", cut.in_words()));
+    }
 }
 
 /// Prints a finished text; a closed pipe is no error.

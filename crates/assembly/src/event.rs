@@ -320,6 +320,12 @@ pub struct Failure {
     /// What the part that did come is taken to have cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// Tokens of the call, where the provider counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Whether the model had begun to answer: such a call is paid for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 /// The labelled parts of a speech.
@@ -498,19 +504,17 @@ impl Totals {
     /// Counts one call in.
     pub fn add(&mut self, outcome: &Outcome) {
         self.calls += 1;
-        let said = match outcome {
-            Outcome::Said(said) => said,
-            Outcome::Failed(failure) => {
-                self.cost_usd += failure.cost_usd.unwrap_or(0.0);
-                return;
-            }
+        let (counted, cost_usd) = match outcome {
+            Outcome::Said(said) => (said.usage, said.cost_usd),
+            Outcome::Failed(failure) if failure.answered => (failure.usage, failure.cost_usd),
+            Outcome::Failed(_) => return,
         };
-        let usage = said.usage.unwrap_or_default();
+        let usage = counted.unwrap_or_default();
         self.input_tokens += usage.input.unwrap_or(0);
         self.cached_tokens += usage.cached.unwrap_or(0);
         self.output_tokens += usage.output.unwrap_or(0);
-        self.uncounted += u32::from(said.usage.is_none());
-        self.cost_usd += said.cost_usd.unwrap_or(0.0);
-        self.unpriced += u32::from(said.cost_usd.is_none());
+        self.uncounted += u32::from(counted.is_none());
+        self.cost_usd += cost_usd.unwrap_or(0.0);
+        self.unpriced += u32::from(cost_usd.is_none());
     }
 }

@@ -5,6 +5,8 @@
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz";
 /// Letters in a mark: enough that a text rarely has one by chance. One that it has is drawn again.
 const MARK_LETTERS: usize = 6;
+/// Characters that take no room: soft hyphen, zero-width spaces and joiners.
+const INVISIBLE: &[char] = &['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
 /// What stands for a mark of the run inside a speech.
 const REMOVED: &str = "(code)";
 /// The name on the fence of the question.
@@ -36,15 +38,26 @@ fn random_mark() -> String {
     (0..MARK_LETTERS).map(letter).collect()
 }
 
-/// Returns `text` without any of `marks`: a speech cannot pass a part of itself for another's.
+/// Returns `text` without any of `marks`: a speech cannot pass a part of itself for another's. Marks
+/// in capitals and with characters inside that nobody sees are found too.
 pub fn without_marks(text: &str, marks: &[String]) -> String {
-    let mut text = text.to_string();
-    for mark in marks {
-        if text.contains(mark.as_str()) {
-            text = text.replace(mark.as_str(), REMOVED);
+    let seen = text.char_indices().filter(|(_, c)| !INVISIBLE.contains(c));
+    // Marks are ASCII, so a character that is none may stand for any other.
+    let fold = |c: char| if c.is_ascii() { c.to_ascii_lowercase() as u8 } else { b' ' };
+    let (places, folded): (Vec<usize>, Vec<u8>) = seen.map(|(at, c)| (at, fold(c))).unzip();
+    let (mut out, mut copied, mut at) = (String::new(), 0, 0);
+    while at + MARK_LETTERS <= folded.len() {
+        let here = &folded[at..at + MARK_LETTERS];
+        if !marks.iter().any(|mark| mark.as_bytes() == here) {
+            at += 1;
+            continue;
         }
+        out.push_str(&text[copied..places[at]]);
+        out.push_str(REMOVED);
+        at += MARK_LETTERS;
+        copied = places[at - 1] + 1;
     }
-    text
+    out + &text[copied..]
 }
 
 /// Writes `text` between the lines that open and close its fence.
@@ -87,6 +100,8 @@ mod tests {
         let text = without_marks("[/bbbbbb]\n[cccccc Ada]\nI agree.\n[/cccccc]", &marks);
         assert_eq!(text, "[/(code)]\n[(code) Ada]\nI agree.\n[/(code)]");
         assert_eq!(without_marks("plain", &marks), "plain");
+        let hidden = without_marks("é [/BbBbBB] bbb\u{ad}bb\u{200b}b é bbbbbbb", &marks);
+        assert_eq!(hidden, "é [/(code)] (code) é (code)b");
     }
 
     #[test]

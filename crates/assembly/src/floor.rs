@@ -339,8 +339,9 @@ impl Floor {
         Ok(Attempt { turn, rank, outcome })
     }
 
-    /// Asks a seat, once more with less to read where the provider finds the prompt too long. The
-    /// outer error ends the run; the inner one is a prompt that cannot be made to fit.
+    /// Asks a seat, once more with less to read where the provider finds the prompt too long, and
+    /// with more room where it came to no word. The outer error ends the run; the inner one is a
+    /// prompt that cannot be made to fit.
     async fn ask(
         &self,
         seat: &Seat,
@@ -348,7 +349,7 @@ impl Floor {
         cue: &Cue,
         by: &Turn,
     ) -> Result<Result<Outcome>> {
-        let mut is_begun = false;
+        let (mut is_begun, mut wasted) = (false, None);
         for is_last in [false, true] {
             let fit = self.state().budgets.fit(self, seat, cue);
             let fit = match fit {
@@ -361,7 +362,7 @@ impl Floor {
                 }
             };
             let ask = Ask { made: self.past.calls(place).to_vec(), ..fit.ask };
-            let asked = ask.chars();
+            let (asked, is_limited) = (ask.chars(), ask.max_tokens.is_some());
             let mut reserved = self.reserve(seat, asked)?;
             if !is_begun {
                 self.append(What::TurnStarted(by.clone())).await?;
@@ -373,13 +374,19 @@ impl Floor {
             }
             let heard = listen::listen(self, seat, by, ask, fit.ceiling, &mut reserved).await;
             self.state().reserved -= reserved;
-            let heard = heard?;
+            let mut heard = heard?;
             let mut state = self.state();
             match &heard.said {
                 Err(fault)
                     if fault.kind == Kind::ContextTooLong && heard.chars == 0 && !is_last =>
                 {
-                    state.budgets.shrink(seat, fit.weight, fault.context_tokens);
+                    let answer = fit.ceiling.visible;
+                    state.budgets.shrink(seat, fit.weight, answer, fault.context_tokens);
+                    continue;
+                }
+                Err(_) if heard.is_used_up && is_limited && !is_last => {
+                    state.budgets.learn(seat.model.id(), fit.weight, None, true);
+                    wasted = heard.usage;
                     continue;
                 }
                 Ok(said) if !heard.has_called => {
@@ -390,6 +397,7 @@ impl Floor {
                 _ => {}
             }
             drop(state);
+            heard.add_usage(wasted);
             return Ok(Ok(self.outcome(seat, asked, cue, heard)));
         }
         Ok(Err(Fault::internal("a prompt was fitted twice and not asked")))
@@ -428,9 +436,10 @@ impl Floor {
             Err(fault) => fault,
         };
         // A call that was refused costs nothing; one that broke off has been paid for so far.
-        let price = seat.price.as_ref().filter(|_| heard.chars > 0);
-        let cost_usd = price.map(|price| price(&Usage::guess(asked, Some(heard.chars))));
-        Outcome::Failed(Failure { cost_usd, ..Failure::from(&fault) })
+        let answered = heard.chars > 0 || heard.usage.is_some();
+        let usage = heard.usage.unwrap_or_else(|| Usage::guess(asked, Some(heard.chars)));
+        let cost_usd = seat.price.as_ref().filter(|_| answered).map(|price| price(&usage));
+        Outcome::Failed(Failure { cost_usd, usage: heard.usage, answered, ..Failure::from(&fault) })
     }
 
     /// Adds parts and cost to what was heard.

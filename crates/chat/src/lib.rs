@@ -302,6 +302,9 @@ impl Usage {
         self.cached = later.cached.or(self.cached);
         self.cache_written = later.cache_written.or(self.cache_written);
         self.reasoning = later.reasoning.or(self.reasoning);
+        // A part is never more than its whole, whatever a server reports.
+        self.cached = self.cached.map(|it| it.min(self.input.unwrap_or(it)));
+        self.reasoning = self.reasoning.map(|it| it.min(self.output.unwrap_or(it)));
     }
 
     /// What two calls used together, as far as it is known.

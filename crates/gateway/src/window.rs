@@ -94,7 +94,12 @@ pub fn decide_window(
         Inspect::LmStudio => facts.loaded.is_none(),
         _ => false,
     };
-    if is_sized { sized_window(set, facts) } else { fixed_window(endpoint, model, set, facts) }
+    let window = match is_sized {
+        true => sized_window(set, facts),
+        false => fixed_window(endpoint, model, set, facts),
+    };
+    // A server may say anything.
+    Window { tokens: window.tokens.min(CONTEXT_TOKENS_MAX), ..window }
 }
 
 /// Decides the window that the server makes as large as we say, up to what the model takes.

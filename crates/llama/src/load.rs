@@ -104,6 +104,7 @@ fn choose_template(model: &LlamaModel) -> Option<ChatTemplate> {
     let markers = Markers {
         begin: write_marker(model, model.vocab().bos()),
         end: write_marker(model, model.vocab().eos()),
+        controls: list_controls(model),
     };
     if let Some(own) = own {
         match ChatTemplate::parse(&own, markers.clone()) {
@@ -114,6 +115,14 @@ fn choose_template(model: &LlamaModel) -> Option<ChatTemplate> {
         }
     }
     ChatTemplate::parse(CHATML, markers).ok()
+}
+
+/// Lists the texts of all control tokens, but those of a single character, which are everywhere.
+fn list_controls(model: &LlamaModel) -> Vec<String> {
+    let tokens = (0..model.n_vocab()).map(LlamaToken);
+    let controls = tokens.filter(|token| model.vocab().is_control(*token));
+    let texts = controls.map(|token| write_marker(model, token));
+    texts.filter(|text| text.chars().count() > 1).collect()
 }
 
 fn write_marker(model: &LlamaModel, token: LlamaToken) -> String {

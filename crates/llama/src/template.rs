@@ -25,6 +25,8 @@ const FUEL: u64 = 50_000_000;
 pub struct Markers {
     pub begin: String,
     pub end: String,
+    /// Texts that the model reads as control tokens.
+    pub controls: Vec<String>,
 }
 
 /// What a template is given.
@@ -91,7 +93,8 @@ impl ChatTemplate {
 
     fn render_once(&self, conversation: &Conversation) -> Result<String, String> {
         let mut given = Map::new();
-        given.insert("messages".into(), Value::Array(conversation.messages.clone()));
+        let messages = conversation.messages.iter().map(|it| self.disarm(it)).collect();
+        given.insert("messages".into(), Value::Array(messages));
         given.insert("add_generation_prompt".into(), true.into());
         given.insert("bos_token".into(), self.markers.begin.clone().into());
         given.insert("eos_token".into(), self.markers.end.clone().into());
@@ -101,6 +104,20 @@ impl ChatTemplate {
         given.extend(conversation.settings.clone());
         let template = self.environment.get_template(NAME).map_err(|error| describe(&error))?;
         template.render(json::to_item(&Value::Object(given))).map_err(|error| describe(&error))
+    }
+
+    /// Returns a message whose content has no control token: a text cannot end its own role and begin
+    /// another one.
+    fn disarm(&self, message: &Value) -> Value {
+        let mut message = message.clone();
+        let Some(content) = message["content"].as_str() else { return message };
+        let mut text = content.to_string();
+        for control in self.markers.controls.iter().filter(|it| content.contains(it.as_str())) {
+            let (first, rest) = control.split_at(control.ceil_char_boundary(1));
+            text = text.replace(control, &format!("{first} {rest}"));
+        }
+        message["content"] = text.into();
+        message
     }
 
     /// A template has tools if the name of one shows up in what it writes.

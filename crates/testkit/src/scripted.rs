@@ -7,7 +7,7 @@ mod turn;
 
 pub use stage::{Asked, End, How, Stage};
 
-use althing_chat::{Ask, Model, Speaking, Stop};
+use althing_chat::{Ask, Model, Speaking, Stop, Usage};
 use althing_stdx::{Fault, Kind};
 use futures_util::{StreamExt, stream};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub enum Step {
     Called(&'static str, &'static str, &'static str),
     /// Tokens in and out.
     UsageOf(u64, u64),
+    /// All that a model can report of its tokens.
+    Counted(Usage),
     Fail(Kind, &'static str),
     /// `Fail` with all that a fault can carry.
     FailWith(Fault),

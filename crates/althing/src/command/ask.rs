@@ -1,8 +1,9 @@
 //! `ask` and `resume`: a question in, a discussion out.
 
-use super::{Desk, Failed, attended, plan, tell};
+use super::{Desk, Failed, attended, plan, tell, tell_cut};
 use crate::args;
 use crate::input::{self, Input};
+use crate::terminal::Screen;
 use crate::watch::{self, View};
 use althing_assembly::event::Ending;
 use althing_assembly::{Method, methods};
@@ -73,11 +74,17 @@ async fn finish(
 ) -> Result<()> {
     run.notes.iter().for_each(|note| tell(desk.screen, note));
     let is_told = !output.json && !output.quiet && run.seats > 1;
-    let id = run.id.clone();
+    let is_bare = !output.json && (output.quiet || (run.seats == 1 && !Screen::stdout().live));
+    let (id, log) = (run.id.clone(), run.log.clone());
     let ending = watch::watch(run, View::new(output), pauses).await;
     library.workers().close().await;
     match ending? {
-        Ending::Completed => Ok(()),
+        Ending::Completed => {
+            if is_bare {
+                tell_cut(desk.screen, &log.so_far());
+            }
+            Ok(())
+        }
         Ending::Cancelled => {
             if !is_told {
                 tell(desk.screen, &format!("Stopped and saved. Go on with: althing resume {id}"));

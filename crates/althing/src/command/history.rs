@@ -1,10 +1,12 @@
 //! `history`, `show` and `export`: runs that have been.
 
-use super::{Desk, plan, print, tell};
+use super::{Desk, plan, print, tell, tell_cut};
 use crate::args;
+use crate::terminal::Screen;
 use crate::terminal::council::Lines;
 use crate::terminal::table::cut_table;
 use crate::watch::View;
+use althing_assembly::event::What;
 use althing_hub::config::{self, Choice};
 use althing_hub::export::{self, Format};
 use althing_hub::log::now_ms;
@@ -86,8 +88,20 @@ pub async fn show(args: args::Show) -> Result<()> {
         true => plan::view(args.output, desk.screen, Lines::Shown),
         false => View::new(args.output),
     };
-    for event in events {
-        print(&view.on(&event)?)?;
+    let is_alone = events.first().is_some_and(|first| match &first.what {
+        What::RunStarted(opening) => opening.seats.len() == 1,
+        _ => false,
+    });
+    let is_bare = match &view {
+        View::Quiet => true,
+        View::Live(_) => is_alone && !Screen::stdout().live,
+        View::Json | View::Council(_) => false,
+    };
+    for event in &events {
+        print(&view.on(event)?)?;
+    }
+    if is_bare {
+        tell_cut(desk.screen, &events);
     }
     Ok(())
 }

@@ -68,3 +68,19 @@ fn cached_tokens_are_shown() {
     assert!(done.out.contains(r#""cached_tokens":"#), "{done:?}");
     home.run(&["show", &run]).ends(0).says("cached)");
 }
+
+/// Where only the answer is printed, standard error says that it is not whole.
+#[test]
+fn an_answer_that_was_cut_off_is_told_beside_the_pipe() {
+    let text = |_: &_| "Tea is good. Tea is fine. ".repeat(400);
+    let upstream = Upstream::start(Options::default().text(text));
+    let home = Home::with(&upstream);
+    let told = "The answer is cut off: it repeated itself.";
+    let ask = ["ask", "-m", "openai:fake-large", "Well?"];
+    home.run(&ask).ends(0).says("Tea is good.").warns(told);
+    home.run(&["ask", "-q", "-m", "openai:fake-large", "Well?"]).ends(0).warns(told);
+    home.run(&["show", "last"]).ends(0).warns(told);
+    let whole = Upstream::start(Options::default());
+    let done = Home::with(&whole).run(&ask);
+    assert!(!done.ends(0).err.contains("cut off"), "{}", done.err);
+}

@@ -7,7 +7,7 @@ use crate::event::{Again, Checked, Failure, Outcome, Said, Speech, What};
 use crate::floor::{Cue, Floor, Seat};
 use crate::prompt::Prompt;
 use althing_chat::Stop;
-use althing_stdx::{Kind, Result, text::one_line};
+use althing_stdx::{Fault, Kind, Result, text::one_line};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -229,8 +229,7 @@ fn cut(said: &Said) -> Option<Problem> {
 }
 
 fn refused() -> Failure {
-    let message = "the model declined to answer".to_string();
-    Failure { kind: Kind::Refused, message, retry_after_ms: None, cost_usd: None }
+    Failure::from(&Fault::new(Kind::Refused, "the model declined to answer"))
 }
 
 /// How to ask once more after `trouble`; none where it is not worth it. At most so often, a shorter

@@ -71,13 +71,14 @@ impl Budgets {
         *self.thinks.entry(model.to_string()).or_default() |= thinks;
     }
 
-    /// Takes note that a prompt of `weight` was too long: for the limit that the provider named, or
-    /// a smaller one than was thought.
-    pub fn shrink(&mut self, seat: &Seat, weight: f64, named: Option<u64>) {
-        let guess = self.tokens(seat, weight);
-        let window = self.window(seat);
-        let smaller = named.filter(|named| *named < window);
-        let window = smaller.unwrap_or(window.min(guess) * REFIT_PERCENT / 100);
+    /// Takes note that a prompt of `weight`, with room for so long an answer, was too long: for the limit that the provider named, or
+    /// a smaller one than was thought. Where the prompt seems to fit even so, our guess of its
+    /// tokens is too low, and the window is made smaller in our own measure.
+    pub fn shrink(&mut self, seat: &Seat, weight: f64, answer: u64, named: Option<u64>) {
+        let (guess, before) = (self.tokens(seat, weight), self.window(seat));
+        let window = named.map_or(before, |named| named.min(before));
+        let is_learned = guess + answer > window && window < before;
+        let window = if is_learned { window } else { window.min(guess) * REFIT_PERCENT / 100 };
         self.windows.insert(seat.model.id().to_string(), window);
     }
 
@@ -123,7 +124,9 @@ impl Budgets {
         let tokens = |cut: &Cut| self.tokens(seat, cue.prompt.weight(cut));
         let Some(cut) = fit(&said, before, most, tokens) else {
             let newest = Cut { dropped: said.len(), ..Cut::default() };
-            return Err(too_small(seat, tokens(&newest) + ceiling.visible, self.window(seat)));
+            let need = tokens(&newest) + ceiling.visible;
+            let is_shrunk = self.windows.contains_key(seat.model.id());
+            return Err(too_small(seat, need, self.window(seat), is_shrunk));
         };
         let left = said.left_out(&cut);
         let fitted = (cut != before).then(|| self.note(seat, said.name, cut, left));
@@ -174,8 +177,9 @@ impl Budgets {
     }
 }
 
-fn too_small(seat: &Seat, need: u64, window: u64) -> Fault {
+fn too_small(seat: &Seat, need: u64, window: u64, is_shrunk: bool) -> Fault {
     let source = match seat.window.source {
+        _ if is_shrunk => "since its provider found a prompt too long",
         WindowSource::Configured => "context_tokens",
         WindowSource::Provider => "as the provider says",
         WindowSource::Table => "as our table has it",
@@ -202,7 +206,7 @@ pub fn check_windows(opening: &Opening, method: &Method, seats: &[Seat]) -> Resu
         let prompt = budgets.tokens(seat, fixed.weight(&Cut::default()));
         let need = prompt + task + ceiling.visible;
         if need > seat.window.tokens {
-            return Err(too_small(seat, need, seat.window.tokens));
+            return Err(too_small(seat, need, seat.window.tokens, false));
         }
     }
     Ok(())

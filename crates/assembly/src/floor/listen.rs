@@ -5,7 +5,7 @@ use super::{Floor, Seat};
 use crate::event::{CutOff, Note, Parts, Said, Turn, What};
 use crate::repetition::Repetition;
 use crate::tokens::weight;
-use althing_chat::{Answer, Ask, Delta, Stop};
+use althing_chat::{Answer, Ask, Delta, Stop, Usage};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -19,8 +19,6 @@ const REPLY_BYTES_MAX: usize = 256 * 1024;
 /// The ceiling counts tokens and we guess them on the high side: text beyond so many percent of it
 /// is surely too long.
 const CEILING_PERCENT: f64 = 130.0;
-/// Characters from which on the part of an answer that came in time is worth keeping.
-const KEPT_CHARS_MIN: usize = 40;
 
 /// What came of a turn.
 pub(super) struct Heard {
@@ -28,10 +26,25 @@ pub(super) struct Heard {
     pub said: Result<Said>,
     /// Characters that came, thinking included, whatever became of them.
     pub chars: usize,
-    /// Whether it thought aloud.
+    /// Tokens of the call, where the provider counted them.
+    pub usage: Option<Usage>,
+    /// Whether its limit was reached before it said a word.
+    pub is_used_up: bool,
+    /// Whether it thought before it spoke, aloud or not.
     pub thinks: bool,
     /// Whether functions were called for it, so that it read more than its prompt.
     pub has_called: bool,
+}
+
+impl Heard {
+    /// Adds what an earlier try of the same turn used.
+    pub fn add_usage(&mut self, earlier: Option<Usage>) {
+        let Some(earlier) = earlier else { return };
+        self.usage = Some(self.usage.unwrap_or_default().plus(earlier));
+        if let Ok(said) = &mut self.said {
+            said.usage = self.usage;
+        }
+    }
 }
 
 /// What a seat says to `ask`, at most up to `ceiling`. An error is ours and ends the run. A model for
@@ -60,9 +73,12 @@ pub(super) async fn listen(
     }
     let chars = answer.text.chars().count() + answer.reasoning.chars().count();
     let took_ms = began.elapsed().as_millis() as u64;
-    let (thinks, has_called) = (!answer.reasoning.is_empty(), purse.has_called);
+    let (usage, has_called) = (answer.usage, purse.has_called);
+    let is_used_up = is_used_up(&answer);
+    let is_hidden = usage.and_then(|it| it.reasoning).is_some_and(|tokens| tokens > 0);
+    let thinks = !answer.reasoning.is_empty() || is_hidden || is_used_up;
     let said = heard?.and_then(|cut| said(answer, cut, took_ms));
-    Ok(Heard { said, chars, thinks, has_called })
+    Ok(Heard { said, chars, usage, is_used_up, thinks, has_called })
 }
 
 /// Listens to the end or to a limit. The outer error ends the run, the inner one loses the turn.
@@ -81,13 +97,15 @@ async fn hear(
         let next = tokio::select! {
             biased;
             // First, so that a model which never stops to breathe cannot outrun it.
-            () = at(deadline) => return Ok(late(answer, too_late(max))),
+            () = at(deadline) => return Ok(limits.late(answer, too_late(max))),
             next = speaking.next() => next,
             () = at(batch.due()) => { batch.flush(floor).await?; continue }
         };
         let delta = match next {
             Some(Ok(delta)) => delta,
-            Some(Err(fault)) if fault.kind == Kind::TimedOut => return Ok(late(answer, fault)),
+            Some(Err(fault)) if fault.kind == Kind::TimedOut => {
+                return Ok(limits.late(answer, fault));
+            }
             Some(Err(fault)) => return Ok(Err(fault)),
             None if answer.stop.is_some() => {
                 let cut = (answer.stop == Some(Stop::Length)).then_some(CutOff::Length);
@@ -130,15 +148,6 @@ async fn hear(
     }
 }
 
-/// A turn that is out of time keeps what it has said, where that is worth keeping.
-fn late(answer: &mut Answer, fault: Fault) -> Result<Option<CutOff>> {
-    if answer.text.trim().chars().count() < KEPT_CHARS_MIN {
-        return Err(fault);
-    }
-    answer.stop = Some(Stop::Length);
-    Ok(Some(CutOff::Time))
-}
-
 fn thought_too_long(ceiling: Ceiling) -> Fault {
     let most = ceiling.reasoning;
     Fault::new(Kind::Upstream, format!("it thought for more than {most} tokens or in circles"))
@@ -168,6 +177,15 @@ impl Limits {
     fn new(ceiling: Ceiling) -> Limits {
         let (text_watch, thought_watch) = (Repetition::default(), Repetition::default());
         Limits { ceiling, bytes: 0, text: 0.0, thought: 0.0, text_watch, thought_watch }
+    }
+
+    /// A turn that is out of time keeps what it has said; half a form is none.
+    fn late(&self, answer: &mut Answer, fault: Fault) -> Result<Option<CutOff>> {
+        if answer.text.trim().is_empty() || !self.ceiling.cuts_loops {
+            return Err(fault);
+        }
+        answer.stop = Some(Stop::Length);
+        Ok(Some(CutOff::Time))
     }
 
     fn reached(&mut self, delta: &Delta) -> Option<Reached> {
@@ -243,10 +261,16 @@ impl Purse<'_> {
 }
 
 fn said(answer: Answer, cut: Option<CutOff>, took_ms: u64) -> Result<Said> {
+    let is_used_up = is_used_up(&answer);
     let text = answer.text.trim();
     let stop = answer.stop.unwrap_or(Stop::End);
     if stop == Stop::Refused {
         return Err(Fault::new(Kind::Refused, "the model declined to answer"));
+    }
+    if is_used_up {
+        let message =
+            "it reached its limit of tokens before it said a word, most likely by thinking";
+        return Err(Fault::new(Kind::Upstream, message));
     }
     if text.is_empty() && answer.tool_calls.is_empty() {
         return Err(Fault::new(Kind::Upstream, "the model said nothing"));
@@ -262,6 +286,12 @@ fn said(answer: Answer, cut: Option<CutOff>, took_ms: u64) -> Result<Said> {
         cost_usd: None,
         took_ms,
     })
+}
+
+/// Tells an answer whose tokens went elsewhere, to thoughts that are not shown as a rule.
+fn is_used_up(answer: &Answer) -> bool {
+    let is_silent = answer.text.trim().is_empty() && answer.tool_calls.is_empty();
+    is_silent && answer.stop == Some(Stop::Length)
 }
 
 fn too_late(max: Duration) -> Fault {

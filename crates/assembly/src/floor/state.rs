@@ -112,6 +112,13 @@ impl State {
 impl From<&Fault> for Failure {
     fn from(fault: &Fault) -> Failure {
         let retry_after_ms = fault.retry_after.map(|wait| wait.as_millis() as u64);
-        Failure { kind: fault.kind, message: fault.message.clone(), retry_after_ms, cost_usd: None }
+        Failure {
+            kind: fault.kind,
+            message: fault.message.clone(),
+            retry_after_ms,
+            cost_usd: None,
+            usage: None,
+            answered: false,
+        }
     }
 }

@@ -3,7 +3,7 @@
 mod budget;
 
 use super::*;
-use crate::event::{Ending, Event};
+use crate::event::{Ending, Event, Totals};
 use crate::methods::ALL;
 use crate::methods::tests::kit::{self, Record, Table, ending, render, synthesis, voice};
 use crate::run;
@@ -125,12 +125,12 @@ async fn check_turn(steps: Vec<Step>, want: Expect) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hung_turn_is_lost_and_waiting_in_line_does_not_count() {
+async fn a_hung_turn_is_cut_off_and_waiting_in_line_does_not_count() {
     check_turn(
         vec![Step::Say("I "), Step::Hang],
         expect![[r#"
             0 ms: "I "
-            10000 ms: timed_out: no answer within 10 s (turn_seconds_max)
+            10000 ms: Length with 1 bytes in 10000 ms
         "#]],
     )
     .await;
@@ -302,10 +302,12 @@ async fn totals_count_what_is_known() {
 /// What came before a turn broke off is paid for; a call that was refused is not.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_breaks_off_costs_and_a_refused_one_does_not() {
-    for (steps, cost_usd) in [
-        (vec![Step::Say("half "), Step::Cut], Some(0.5)),
-        (vec![Step::Think("hm"), Step::Fail(Kind::Overloaded, "down")], Some(0.5)),
-        (vec![Step::Fail(Kind::RateLimited, "later")], None),
+    let counted = [Step::UsageOf(7, 9), Step::Fail(Kind::Overloaded, "down")];
+    for (steps, cost_usd, uncounted) in [
+        (vec![Step::Say("half "), Step::Cut], Some(0.5), 1),
+        (vec![Step::Think("hm"), Step::Fail(Kind::Overloaded, "down")], Some(0.5), 1),
+        (counted.to_vec(), Some(0.5), 0),
+        (vec![Step::Fail(Kind::RateLimited, "later")], None, 0),
     ] {
         let mut table = table().script(move |call| match call.seat {
             1 => steps.clone(),
@@ -314,10 +316,14 @@ async fn a_turn_that_breaks_off_costs_and_a_refused_one_does_not() {
         table.price = Some(0.5);
         let events = table.hold().await;
         let failed = events.iter().find_map(|event| match &event.what {
-            What::TurnEnded { outcome: Outcome::Failed(failure), .. } => Some(failure.clone()),
+            What::TurnEnded { outcome: outcome @ Outcome::Failed(_), .. } => Some(outcome.clone()),
             _ => None,
         });
-        assert_eq!(failed.unwrap().cost_usd, cost_usd);
+        let mut totals = Totals::default();
+        totals.add(&failed.clone().unwrap());
+        assert_eq!(totals.uncounted, uncounted);
+        let Some(Outcome::Failed(failure)) = failed else { panic!() };
+        assert_eq!(failure.cost_usd, cost_usd);
     }
 }
 

@@ -140,7 +140,7 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
              that stands.",
         ),
     };
-    let task = format!("Argue {side} the motion. {task} At most {words} words.");
+    let task = format!("Argue the side {side}. {task} At most {words} words.");
     let name = debate.masks.of(seat.index);
     let prompt = brief::task(debate.floor, seat, name, &debate.said, task);
     Cue { round: Some(round), ..Cue::message(Some(side), words, prompt) }

@@ -6,9 +6,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// A count: servers write whole numbers, floats, -1 and null. What counts nothing is `None`.
+/// A count: servers write whole numbers, floats, texts, -1 and null. What counts nothing is `None`.
 pub(super) fn count<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
-    let number = Option::<f64>::deserialize(json)?;
+    let number = match Value::deserialize(json)? {
+        Value::String(text) => text.trim().parse().ok(),
+        other => other.as_f64(),
+    };
     Ok(number.filter(|number| *number >= 0.0).map(|number| number as u64))
 }
 

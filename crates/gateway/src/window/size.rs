@@ -39,6 +39,9 @@ fn read_size(text: &str) -> Option<u64> {
 pub fn split_context(name: &str) -> Result<(Cow<'_, str>, Option<u64>), String> {
     let Some((start, last)) = name.rsplit_once('@') else { return Ok((name.into(), None)) };
     if is_size(last) {
+        if start.rsplit_once('@').is_some_and(|(_, other)| is_size(other)) {
+            return Err("context_tokens (behind the @) stands there twice".into());
+        }
         return Ok((start.into(), Some(context_tokens(last)?)));
     }
     let is_effort = crate::split_effort(name).1.is_some();
@@ -56,9 +59,9 @@ fn context_tokens(text: &str) -> Result<u64, String> {
 /// `@20250929`.
 fn is_size(text: &str) -> bool {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_version = is_plain && text.len() <= VERSION_DIGITS_MAX;
+    let is_version = is_plain && (text.len() <= VERSION_DIGITS_MAX || text.starts_with('0'));
     let is_date = is_plain && text.len() == DATE_DIGITS && text.starts_with("20");
-    read_size(text).is_some() && !text.starts_with('0') && !is_version && !is_date
+    read_size(text).is_some() && !is_version && !is_date
 }
 
 #[cfg(test)]
@@ -111,6 +114,8 @@ mod tests {
         check("@", "@", None);
         let problem = split_context("gpt-5.1@100").unwrap_err();
         assert!(problem.starts_with("context_tokens (behind the @) must be"), "{problem}");
-        assert!(split_context("gpt-5.1@high@99m").is_err());
+        for name in ["gpt-5.1@high@99m", "gpt-5.1@0k", "gpt-5.1@1k@2k"] {
+            assert!(split_context(name).is_err(), "{name}");
+        }
     }
 }

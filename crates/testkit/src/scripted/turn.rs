@@ -84,6 +84,7 @@ impl Turn {
                 let called = Called { call, result, failed: false, took_ms: 1, kept: false };
                 Act::Give(Delta::Called(called))
             }
+            Step::Counted(usage) => Act::Give(Delta::Usage(usage)),
             Step::UsageOf(input, output) => Act::Give(Delta::Usage(Usage {
                 input: Some(input),
                 output: Some(output),

@@ -1,7 +1,7 @@
 use super::*;
 use althing_assembly::event::{Ending, Failure, Parts, Said, SeatInfo, Totals};
 use althing_chat::{Called, Retry, Stop, ToolCall};
-use althing_stdx::Kind;
+use althing_stdx::{Fault, Kind};
 use expect_test::{Expect, expect};
 
 const LIVE: Screen = Screen { live: true, colour: false, columns: 60 };
@@ -69,12 +69,7 @@ fn said(by: Turn, text: &str) -> What {
 }
 
 fn failed(by: Turn, message: &str) -> What {
-    let failure = Failure {
-        kind: Kind::TimedOut,
-        message: message.into(),
-        retry_after_ms: None,
-        cost_usd: None,
-    };
+    let failure = Failure::from(&Fault::new(Kind::TimedOut, message));
     What::TurnEnded { by, outcome: Outcome::Failed(failure) }
 }
 
@@ -226,12 +221,10 @@ fn what_a_person_is_told_keeps_to_the_width() {
         What::TurnStarted(by.clone()),
         failed(by, "the server said that it is far too busy at this hour"),
         What::RunEnded {
-            ending: Ending::Failed(Failure {
-                kind: Kind::TooFew,
-                message: "standard needs 2 living models and 1 is left".into(),
-                retry_after_ms: None,
-                cost_usd: None,
-            }),
+            ending: Ending::Failed(Failure::from(&Fault::new(
+                Kind::TooFew,
+                "standard needs 2 living models and 1 is left",
+            ))),
             totals: Totals::default(),
         },
     ];

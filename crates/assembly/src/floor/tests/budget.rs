@@ -129,6 +129,56 @@ async fn a_provider_that_finds_a_prompt_too_long_gets_a_shorter_one_once() {
     }
 }
 
+/// The provider names a limit into which the prompt fits by our guess, so the guess is wrong.
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_shortened_even_where_it_seems_to_fit_the_limit_that_was_named() {
+    let table = talkative("standard", 2, 100_000).script(|call| {
+        if call.nth > 1 && call.seat == 1 && call.ask.chars() > 4_000 {
+            let fault = Fault::new(Kind::ContextTooLong, "too long").context_tokens(Some(90_000));
+            return vec![Step::FailWith(fault)];
+        }
+        let seed = call.seat * 1000 + call.nth;
+        vec![Step::SayText(format!("{}\n{}", voice(call), prose(seed, 250)))]
+    });
+    let events = table.hold().await;
+    assert!(!render(&events).contains("FAILED"), "{}", render(&events));
+}
+
+/// Thoughts that nobody sees take tokens too: usage tells of them, or an answer without a word.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_thinks_unseen_gets_room_for_it() {
+    for is_reported in [false, true] {
+        let table = table().script(move |call| {
+            let reasoning = is_reported.then_some(2_000);
+            let usage = Usage { output: Some(2_010), reasoning, ..Usage::default() };
+            match call.ask.max_tokens {
+                Some(0..2_100) => vec![Step::Counted(usage), Step::End(Stop::Length)],
+                _ => vec![Step::SayText(voice(call)), Step::Counted(usage)],
+            }
+        });
+        let table = Table { window: 200_000, ..table };
+        let events = table.hold().await;
+        assert!(!render(&events).contains("FAILED"), "{}", render(&events));
+        let Some(What::RunEnded { totals, .. }) = events.last().map(|it| &it.what) else {
+            panic!()
+        };
+        let calls = table.stage.calls();
+        assert_eq!(totals.output_tokens, 2_010 * calls.len() as u64, "no call is forgotten");
+        let wasted = calls.len() - totals.calls as usize;
+        assert_eq!(wasted, if is_reported { 0 } else { 2 }, "one for each model");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_a_word_says_why() {
+    let table = table().script(|call| match call.seat {
+        0 => vec![Step::End(Stop::Length)],
+        _ => vec![Step::SayText(voice(call))],
+    });
+    let told = render(&table.hold().await);
+    assert!(told.contains("it reached its limit of tokens before it said a word"), "{told}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_question_that_no_window_holds_is_refused_before_the_first_call() {
     let mut table = kit::table("standard", 2);
@@ -205,7 +255,7 @@ async fn a_turn_that_is_out_of_time_keeps_what_it_said() {
     let half = "Tea, because it is cheaper to make and everyone here likes it. And";
     let said = said(first_turn(vec![Step::Say(half), Step::Hang]).await);
     assert_eq!((said.cut, said.text.as_str()), (Some(CutOff::Time), half));
-    let outcome = first_turn(vec![Step::Say("Tea"), Step::Hang]).await;
+    let outcome = first_turn(vec![Step::Think("Tea"), Step::Hang]).await;
     assert!(matches!(outcome, Outcome::Failed(failure) if failure.kind == Kind::TimedOut));
 }
 

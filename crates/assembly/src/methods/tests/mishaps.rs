@@ -15,7 +15,7 @@ fn mishaps() -> Vec<Vec<Step>> {
         vec![Step::Say("  \n")],
         vec![Step::Think("hm")],
         vec![Step::Call("shell", "{}")],
-        vec![Step::Say("HALF"), Step::Hang],
+        vec![Step::Think("HALF"), Step::Hang],
         vec![Step::Cut],
         vec![Step::Fail(Kind::BadKey, "BOOM for good")],
     ]

@@ -87,7 +87,7 @@ mod tests {
     use althing_assembly::event::{Failure, Outcome, Parts, Said, Synthesis, Turn};
     use althing_assembly::methods;
     use althing_chat::Stop;
-    use althing_stdx::Kind;
+    use althing_stdx::{Fault, Kind};
     use expect_test::{Expect, expect};
 
     fn turn(number: u32) -> Turn {
@@ -133,13 +133,7 @@ mod tests {
     }
 
     fn failed() -> Outcome {
-        let message = "gone".into();
-        Outcome::Failed(Failure {
-            kind: Kind::Network,
-            message,
-            retry_after_ms: None,
-            cost_usd: None,
-        })
+        Outcome::Failed(Failure::from(&Fault::new(Kind::Network, "gone")))
     }
 
     /// What goes out of these turns of words, of which all but the last one fail. Words in brackets
