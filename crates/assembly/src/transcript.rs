@@ -118,9 +118,7 @@ impl Transcript {
     pub fn render(&self, cut: &Cut, out: &mut String) -> usize {
         let LeftOut { speeches, words, .. } = self.left_out(&Cut { until: 0, ..*cut });
         if speeches > 0 {
-            out.push_str(&format!(
-                "({speeches} earlier speeches, {words} words, are left out here)"
-            ));
+            out.push_str(&format!("(left out here: {words} words in {speeches} earlier speeches)"));
         }
         let mut at = 0;
         for round in &self.rounds {

@@ -3,7 +3,7 @@
 
 mod home;
 
-use crate::Endpoint;
+use crate::{Endpoint, LOCAL_FILE};
 use althing_chat::Usage;
 pub(crate) use home::is_home;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ impl Prices {
     pub fn price(&self, endpoint: &Endpoint, model: &str) -> Option<Price> {
         let (id, row) = (&endpoint.id, endpoint.provider.name);
         let own = self.set_for(id, model).or_else(|| self.set_for(row, model));
-        own.or_else(|| price(row, &endpoint.base_url, model))
+        let of_file = || (row == LOCAL_FILE.name).then_some(Price::ZERO);
+        own.or_else(of_file).or_else(|| price(row, &endpoint.base_url, model))
     }
 
     /// What the person set.

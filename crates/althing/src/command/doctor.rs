@@ -207,6 +207,10 @@ fn examine_provider(provider: &FoundProvider, report: &mut Report) {
         n => format!(" and {n} disabled"),
     };
     let (mark, text) = match &provider.state {
+        // A file on this machine has no address.
+        State::Reachable if endpoint.base_url.is_empty() => {
+            (Mark::Good, format!("{count}{disabled}"))
+        }
         State::Reachable => (Mark::Good, format!("{count}{disabled} at {}", endpoint.base_url)),
         State::Unreachable(fault) if provider.configured.explicit => {
             (Mark::Bad, fault.message.clone())

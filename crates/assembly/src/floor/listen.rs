@@ -138,7 +138,7 @@ async fn hear(
         answer.add(delta);
         match reached {
             None => {}
-            Some(Reached::Thinking) => return Ok(Err(thought_too_long(limits.ceiling))),
+            Some(Reached::Thinking(why)) => return Ok(Err(Fault::new(Kind::Upstream, why))),
             Some(Reached::Text { cut, bytes }) => {
                 answer.text.truncate(answer.text.floor_char_boundary(bytes));
                 answer.stop = Some(Stop::Length);
@@ -148,19 +148,12 @@ async fn hear(
     }
 }
 
-fn thought_too_long(ceiling: Ceiling) -> Fault {
-    let most = ceiling.reasoning;
-    Fault::new(Kind::Upstream, format!("it thought for more than {most} tokens or in circles"))
-}
-
 /// What ends a turn before the model does.
 enum Reached {
     /// So many bytes of the text are kept.
-    Text {
-        cut: CutOff,
-        bytes: usize,
-    },
-    Thinking,
+    Text { cut: CutOff, bytes: usize },
+    /// Why.
+    Thinking(String),
 }
 
 /// How much a turn has said, and whether it repeats itself.
@@ -195,8 +188,12 @@ impl Limits {
                 self.thought += weight(text);
                 // A model of which nothing is known yet may think as long as any other.
                 let most = self.ceiling.reasoning.max(self.ceiling.visible) as f64;
-                let is_over = self.thought * 100.0 > most * CEILING_PERCENT;
-                (self.thought_watch.push(text).is_some() || is_over).then_some(Reached::Thinking)
+                let why = match self.thought_watch.push(text) {
+                    Some(_) => "its thoughts went in circles".to_string(),
+                    None if self.thought * 100.0 <= most * CEILING_PERCENT => return None,
+                    None => format!("it thought for more than {most} tokens"),
+                };
+                Some(Reached::Thinking(why))
             }
             _ => None,
         }

@@ -64,8 +64,8 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
 pub(super) fn left_out(name: &str, fitted: &Fitted) -> String {
     let Fitted { dropped, shortened, words, window, .. } = fitted;
     format!(
-        "{name} reads {words} words less, to fit its {window} tokens: {dropped} earlier speeches are \
-         left out, {shortened} shortened"
+        "{name} reads {words} words less, to fit its {window} tokens (earlier speeches left out: \
+         {dropped}, shortened: {shortened})"
     )
 }
 

@@ -61,7 +61,7 @@ async fn what_was_left_out_is_in_the_log_and_in_the_prompt() {
     let calls = table.stage.calls();
     let told = calls.iter().filter(|call| {
         let plain = hear(&call.ask).plain;
-        plain.contains("earlier speeches") && plain.contains("are left out here)")
+        plain.contains("(left out here: ") && plain.contains("earlier speeches)")
     });
     assert!(told.count() > 3);
 }
@@ -269,7 +269,8 @@ async fn thinking_has_a_ceiling_of_its_own() {
     let Outcome::Failed(failure) = endless else { panic!("it never comes to an answer") };
     assert!(failure.message.starts_with("it thought for more than"), "{}", failure.message);
     let circles = vec![Step::ThinkText("wait, no. ".repeat(2_000)), Step::Hang];
-    assert!(matches!(first_turn(circles).await, Outcome::Failed(_)));
+    let Outcome::Failed(failure) = first_turn(circles).await else { panic!("it goes in circles") };
+    assert_eq!(failure.message, "its thoughts went in circles");
 }
 
 #[tokio::test(start_paused = true)]
