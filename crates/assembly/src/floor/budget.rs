@@ -71,9 +71,10 @@ impl Budgets {
         *self.thinks.entry(model.to_string()).or_default() |= thinks;
     }
 
-    /// Takes note that a prompt of `weight`, with room for so long an answer, was too long: for the limit that the provider named, or
-    /// a smaller one than was thought. Where the prompt seems to fit even so, our guess of its
-    /// tokens is too low, and the window is made smaller in our own measure.
+    /// Takes note that a prompt of `weight`, with room for so long an answer, was too long: for the
+    /// limit that the provider named, or a smaller one than was thought. Where the prompt seems to
+    /// fit even so, our guess of its tokens is too low, and the window is made smaller in our own
+    /// measure.
     pub fn shrink(&mut self, seat: &Seat, weight: f64, answer: u64, named: Option<u64>) {
         let (guess, before) = (self.tokens(seat, weight), self.window(seat));
         let window = named.map_or(before, |named| named.min(before));

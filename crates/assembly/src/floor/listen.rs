@@ -39,8 +39,9 @@ pub(super) struct Heard {
 impl Heard {
     /// Adds what an earlier try of the same turn used.
     pub fn add_usage(&mut self, earlier: Option<Usage>) {
-        let Some(earlier) = earlier else { return };
-        self.usage = Some(self.usage.unwrap_or_default().plus(earlier));
+        // A sum of which a part is unknown is unknown.
+        let (Some(earlier), Some(usage)) = (earlier, self.usage) else { return };
+        self.usage = Some(usage.plus(earlier));
         if let Ok(said) = &mut self.said {
             said.usage = self.usage;
         }
