@@ -16,7 +16,9 @@ const ENVIRONMENT_BYTES: usize = 16 << 10;
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
 /// A process that is just becoming another program shows no environment, mostly for microseconds,
 /// for longer where the program has to be read from a disk. It is looked at again for so long.
-const LOOKS_MAX: usize = 100;
+const LOOKS_MAX: usize = 1_000;
+/// For a moment of that its environment is empty, as that of a process that has none for good.
+const EMPTY_LOOKS_MAX: usize = 20;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Ends every process that was started with this variable, wherever it went. It does not wait for
@@ -79,11 +81,15 @@ fn beginning(stat: &str) -> Option<u64> {
     if is_dead { None } else { field(stat, 22) }
 }
 
-/// Whether a process has an environment, or will have one as soon as its program is in memory. What
-/// has no memory is dead or a part of the system.
-fn has_environment(stat: &str) -> bool {
+/// How often a process that shows no environment is looked at for one. What has no memory is dead or
+/// a part of the system.
+fn count_looks(stat: &str) -> usize {
     let [memory, start, end] = [23, 50, 51].map(|number| field::<u64>(stat, number).unwrap_or(0));
-    memory > 0 && (end == 0 || start < end)
+    match (memory, end) {
+        (0, _) => 0,
+        (_, end) if end > 0 && start == end => EMPTY_LOOKS_MAX,
+        _ => LOOKS_MAX,
+    }
 }
 
 /// One of the fields, by the number that the system's manual gives it; the second is not to be had.
@@ -122,11 +128,11 @@ fn end_those(name: &str, is_so: impl Fn(&[u8]) -> bool) -> bool {
 }
 
 fn read_environment(id: u32, into: &mut Vec<u8>) -> io::Result<()> {
-    for _ in 0..LOOKS_MAX {
+    for looks in 1.. {
         into.clear();
         let file = File::open(format!("/proc/{id}/environ"))?;
         file.take(ENVIRONMENT_BYTES_MAX).read_to_end(into)?;
-        if !into.is_empty() || !has_environment(&stat(id)?) {
+        if !into.is_empty() || looks >= count_looks(&stat(id)?) {
             break;
         }
         #[expect(clippy::disallowed_methods, reason = "this works without a runtime")]
