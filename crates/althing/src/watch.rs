@@ -38,6 +38,15 @@ impl View {
         }
     }
 
+    /// Whether nothing but the answer is printed for a run of so many seats.
+    pub fn is_answer_alone(&self, seats: usize) -> bool {
+        match self {
+            View::Quiet => true,
+            View::Live(_) => seats == 1 && !Screen::stdout().live,
+            View::Json | View::Council(_) => false,
+        }
+    }
+
     /// What to print for an event.
     pub fn on(&mut self, event: &Event) -> Result<String> {
         match self {

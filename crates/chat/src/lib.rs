@@ -385,3 +385,17 @@ impl Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_never_more_than_its_whole() {
+        let mut usage = Usage::default();
+        let (input, output) = (Some(100), Some(20));
+        usage.update(Usage { input, output, cached: Some(9_000), ..Usage::default() });
+        usage.update(Usage { reasoning: Some(9_000), ..Usage::default() });
+        assert_eq!((usage.cached, usage.reasoning), (input, output));
+    }
+}

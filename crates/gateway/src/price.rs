@@ -275,6 +275,9 @@ mod tests {
             let got = prices.price(&endpoint, model).map(|price| price.input);
             assert_eq!(got, want, "{id} ({row}) {model}");
         }
+        let like = Endpoint::clone(&crate::tests::endpoint("custom", ""));
+        let file = Endpoint { provider: &LOCAL_FILE, ..like };
+        assert_eq!(prices.price(&file, "any"), Some(Price::ZERO), "a file of one's own is free");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use super::{Desk, Failed, attended, plan, tell, tell_cut};
 use crate::args;
 use crate::input::{self, Input};
-use crate::terminal::Screen;
 use crate::watch::{self, View};
 use althing_assembly::event::Ending;
 use althing_assembly::{Method, methods};
@@ -74,13 +73,13 @@ async fn finish(
 ) -> Result<()> {
     run.notes.iter().for_each(|note| tell(desk.screen, note));
     let is_told = !output.json && !output.quiet && run.seats > 1;
-    let is_bare = !output.json && (output.quiet || (run.seats == 1 && !Screen::stdout().live));
-    let (id, log) = (run.id.clone(), run.log.clone());
-    let ending = watch::watch(run, View::new(output), pauses).await;
+    let (id, log, view) = (run.id.clone(), run.log.clone(), View::new(output));
+    let is_answer_alone = view.is_answer_alone(run.seats);
+    let ending = watch::watch(run, view, pauses).await;
     library.workers().close().await;
     match ending? {
         Ending::Completed => {
-            if is_bare {
+            if is_answer_alone {
                 tell_cut(desk.screen, &log.so_far());
             }
             Ok(())

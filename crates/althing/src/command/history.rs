@@ -2,7 +2,6 @@
 
 use super::{Desk, plan, print, tell, tell_cut};
 use crate::args;
-use crate::terminal::Screen;
 use crate::terminal::council::Lines;
 use crate::terminal::table::cut_table;
 use crate::watch::View;
@@ -88,19 +87,14 @@ pub async fn show(args: args::Show) -> Result<()> {
         true => plan::view(args.output, desk.screen, Lines::Shown),
         false => View::new(args.output),
     };
-    let is_alone = events.first().is_some_and(|first| match &first.what {
-        What::RunStarted(opening) => opening.seats.len() == 1,
-        _ => false,
+    let seats = events.first().map_or(0, |first| match &first.what {
+        What::RunStarted(opening) => opening.seats.len(),
+        _ => 0,
     });
-    let is_bare = match &view {
-        View::Quiet => true,
-        View::Live(_) => is_alone && !Screen::stdout().live,
-        View::Json | View::Council(_) => false,
-    };
     for event in &events {
         print(&view.on(event)?)?;
     }
-    if is_bare {
+    if view.is_answer_alone(seats) {
         tell_cut(desk.screen, &events);
     }
     Ok(())

@@ -38,8 +38,8 @@ pub(super) struct Ceiling {
     pub visible: u64,
     /// Tokens of thinking aloud.
     pub reasoning: u64,
-    /// Whether an answer that repeats itself is cut off.
-    pub cuts_loops: bool,
+    /// Whether the answer is a form: it may be long and say the same often, and half of it is none.
+    pub is_form: bool,
 }
 
 /// A request that fits, and what it took.
@@ -104,7 +104,7 @@ impl Budgets {
             Some(false) => 0,
             _ => REASONING_TOKENS_MAX,
         };
-        Ceiling { visible: asked.min(window / share).max(1), reasoning, cuts_loops: !is_form }
+        Ceiling { visible: asked.min(window / share).max(1), reasoning, is_form }
     }
 
     /// Tokens that a prompt may have.

@@ -175,7 +175,7 @@ impl Limits {
 
     /// A turn that is out of time keeps what it has said; half a form is none.
     fn late(&self, answer: &mut Answer, fault: Fault) -> Result<Option<CutOff>> {
-        if answer.text.trim().is_empty() || !self.ceiling.cuts_loops {
+        if answer.text.trim().is_empty() || self.ceiling.is_form {
             return Err(fault);
         }
         answer.stop = Some(Stop::Length);
@@ -203,14 +203,14 @@ impl Limits {
     fn reached_by_text(&mut self, text: &str) -> Option<Reached> {
         let before = self.bytes;
         self.bytes += text.len();
-        let kept = self.ceiling.cuts_loops.then(|| self.text_watch.push(text)).flatten();
+        let kept = (!self.ceiling.is_form).then(|| self.text_watch.push(text)).flatten();
         if let Some(bytes) = kept {
             return Some(Reached::Text { cut: CutOff::Looping, bytes });
         }
         // A form is as long as it has to be: only its bytes are limited.
-        let most = match self.ceiling.cuts_loops {
-            true => self.ceiling.visible as f64 * CEILING_PERCENT / 100.0,
-            false => f64::INFINITY,
+        let most = match self.ceiling.is_form {
+            true => f64::INFINITY,
+            false => self.ceiling.visible as f64 * CEILING_PERCENT / 100.0,
         };
         let room = most - self.text;
         self.text += weight(text);

@@ -43,6 +43,8 @@ fn the_person_the_provider_the_table_and_the_default() {
     check(row("custom"), here, "ada", None, none, (8_192, Default));
     check(row("vllm"), here, "gpt-4o", None, none, (8_192, Default));
     check(row("vllm"), here, "ada", None, facts(Some(4_096), None), (4_096, Said));
+    let endless = facts(Some(u64::MAX), None);
+    check(row("vllm"), here, "ada", None, endless, (CONTEXT_TOKENS_MAX, Said));
     let listed = facts(Some(163_840), None);
     check(row("openrouter"), far, "x/y", None, listed, (163_840, Said));
     check(row("openrouter"), far, "x/y", Some(AtMost(200_000)), listed, (163_840, Said));

@@ -129,6 +129,14 @@ async fn a_provider_that_finds_a_prompt_too_long_gets_a_shorter_one_once() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_holds_nothing_is_told_as_the_providers() {
+    let fault = Fault::new(Kind::ContextTooLong, "too long").context_tokens(Some(60));
+    let Outcome::Failed(failure) = first_turn(vec![Step::FailWith(fault)]).await else { panic!() };
+    let why = "its window has 60 (since its provider found a prompt too long)";
+    assert!(failure.message.contains(why), "{}", failure.message);
+}
+
 /// The provider names a limit into which the prompt fits by our guess, so the guess is wrong.
 #[tokio::test(start_paused = true)]
 async fn a_prompt_is_shortened_even_where_it_seems_to_fit_the_limit_that_was_named() {

@@ -36,6 +36,7 @@ fn openai_and_its_many_copies() {
             {"id":"m.gguf","object":"model","created":1764000000,"owned_by":"llamacpp",
              "meta":{"vocab_type":2,"n_vocab":151936,"n_ctx_train":40960,"n_ctx":4096}},
             {"id":"old.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":40960}},
+            {"id":"text","context_length":" 131072 ","max_model_len":"many"},
             {"id":"odd","context_length":0,"meta":null,"top_provider":null}]}"#,
         expect![[r#"
             gpt-5.1 | - | system | -
@@ -47,6 +48,7 @@ fn openai_and_its_many_copies() {
             x/y | - | - | 4096
             m.gguf | - | llamacpp | 4096
             old.gguf | - | llamacpp | -
+            text | - | - | 131072
             odd | - | - | -
         "#]],
     );
