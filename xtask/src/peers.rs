@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tokio::process::Command;
 
-use crate::step::{Run, spawn};
+use crate::step::{Run, download, spawn};
 
 /// What of the system the peers and the local models need: a program, and the packages that have it
 /// where there is apt.
@@ -90,12 +90,14 @@ async fn system() -> Result<()> {
         return Ok(());
     }
     let by_hand = || format!("install {} by hand", missing.join(" and "));
-    let mut update = Command::new("apt-get");
-    update.arg("update");
-    spawn(update).await.with_context(by_hand)?;
-    let mut install = Command::new("apt-get");
-    install.args(["install", "--yes", "--no-install-recommends"]).args(&missing);
-    spawn(install).await.with_context(by_hand)
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(arguments);
+        command
+    };
+    download(|| apt(&["update"])).await.with_context(by_hand)?;
+    let install = [&["install", "--yes", "--no-install-recommends"], &missing[..]].concat();
+    download(|| apt(&install)).await.with_context(by_hand)
 }
 
 fn is_on_path(program: &str) -> bool {
@@ -144,10 +146,13 @@ async fn python(lists: &Path, home: &Path, options: &[&str]) -> Result<()> {
     let mut create = Command::new("python3");
     create.args(["-m", "venv", "--clear"]).arg(home);
     spawn(create).await?;
-    let mut fill = Command::new(home.join("bin/python"));
-    fill.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
-    fill.arg("--requirement").arg(lists.join("requirements.txt")).current_dir(home);
-    spawn(fill).await
+    let fill = || {
+        let mut fill = Command::new(home.join("bin/python"));
+        fill.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
+        fill.arg("--requirement").arg(lists.join("requirements.txt")).current_dir(home);
+        fill
+    };
+    download(fill).await
 }
 
 async fn node(lists: &Path, home: &Path) -> Result<()> {
@@ -156,7 +161,10 @@ async fn node(lists: &Path, home: &Path) -> Result<()> {
         fs::copy(lists.join(list), home.join(list))
             .with_context(|| format!("cannot copy {list} to {}", home.display()))?;
     }
-    let mut fill = Command::new("npm");
-    fill.args(["ci", "--no-audit", "--no-fund"]).current_dir(home);
-    spawn(fill).await
+    let fill = || {
+        let mut fill = Command::new("npm");
+        fill.args(["ci", "--no-audit", "--no-fund"]).current_dir(home);
+        fill
+    };
+    download(fill).await
 }

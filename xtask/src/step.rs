@@ -12,6 +12,9 @@ use tokio::time::{Instant, timeout};
 
 /// A child that takes longer hangs: it is killed and its step fails.
 const CHILD_TIME_MAX: Duration = Duration::from_secs(2 * 60 * 60);
+/// A download that takes longer hangs, and how often one is begun.
+const DOWNLOAD_TIME_MAX: Duration = Duration::from_secs(8 * 60);
+const DOWNLOADS_MAX: u32 = 3;
 
 /// One run of one command: where things are, and what is done so far.
 pub(crate) struct Run {
@@ -63,10 +66,26 @@ impl Run {
 
 /// Runs `command` to its end with its output passed through; anything but success is an error that
 /// shows how to run it alone. The child dies with the step: the first failure drops all others.
-pub(crate) async fn spawn(mut command: Command) -> Result<()> {
+pub(crate) async fn spawn(command: Command) -> Result<()> {
+    spawn_within(CHILD_TIME_MAX, command).await
+}
+
+/// Runs a command that fetches things from elsewhere. One that fails or hangs is started again:
+/// a connection that went silent is no reason to give up.
+pub(crate) async fn download(command: impl Fn() -> Command) -> Result<()> {
+    for attempt in 1..DOWNLOADS_MAX {
+        match spawn_within(DOWNLOAD_TIME_MAX, command()).await {
+            Ok(()) => return Ok(()),
+            Err(error) => eprintln!("   attempt {attempt} of {DOWNLOADS_MAX}: {error:#}"),
+        }
+    }
+    spawn_within(DOWNLOAD_TIME_MAX, command()).await
+}
+
+async fn spawn_within(limit: Duration, mut command: Command) -> Result<()> {
     let shown = show(&command);
     eprintln!("   $ {shown}");
-    let ending = timeout(CHILD_TIME_MAX, command.kill_on_drop(true).status()).await;
+    let ending = timeout(limit, command.kill_on_drop(true).status()).await;
     let status = ending.with_context(|| format!("`{shown}` did not end"))?;
     let status = status.with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {

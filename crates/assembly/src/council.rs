@@ -20,7 +20,10 @@ pub mod task;
 mod tests;
 mod words;
 
+use crate::event::Opening;
+use crate::floor::Seat;
 use crate::methods::{Method, Shown};
+use crate::prompt::Prompt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -74,4 +77,20 @@ pub struct Terms {
     /// Folders of the person, beside the repository, that no plan may tell the judge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
+}
+
+/// Returns the prompts of a seat with as little to read as there can be: what must fit its window
+/// before anybody is asked. None where there is no task that can be read.
+pub(crate) fn shortest_prompts(opening: &Opening, seat: &Seat) -> Vec<Prompt> {
+    let Some(Ok(task)) = opening.council.as_deref().map(|terms| task::read(&terms.task)) else {
+        return vec![];
+    };
+    let language = opening.language.as_deref();
+    let setting = prompt::Setting { task: &task, language, mark: &opening.mark };
+    let has = |role: &str| opening.roles.get(role).is_some_and(|it| it.contains(&seat.index));
+    let nothing = prompt::Repository::default();
+    let planner = prompt::planner(&setting, &nothing, seat.stance.as_deref(), &prompt::How::Plain);
+    let judge = prompt::judge(&setting, &[], &prompt::How::Plain);
+    let prompts = [has(PLANNER).then_some(planner), has(JUDGE).then_some(judge)];
+    prompts.into_iter().flatten().collect()
 }

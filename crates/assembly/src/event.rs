@@ -247,6 +247,8 @@ pub enum Note {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fitted {
     pub model: String,
+    /// The first seat of those that read the same prompts.
+    pub seat: usize,
     /// Which of the run's transcripts.
     pub transcript: String,
     pub cut: Cut,

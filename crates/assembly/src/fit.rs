@@ -1,6 +1,6 @@
 //! Fitting a prompt into a window: what gives way, and by how much. Everything here is pure.
 
-use crate::transcript::Transcript;
+use crate::transcript::{Limit, Quote, Transcript};
 use serde::{Deserialize, Serialize};
 
 /// A prompt that is too large is cut to this share of its budget, so that the next ones fit without
@@ -20,6 +20,35 @@ pub struct Cut {
     pub until: usize,
     /// Characters to which each of them is shortened.
     pub chars: usize,
+    /// Characters to which each speech is shortened that only this prompt has; none: they are whole.
+    /// With 0 they are left out. Later prompts do not have these speeches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside_chars: Option<usize>,
+}
+
+impl Cut {
+    /// Returns what later prompts keep of it.
+    pub(crate) fn lasting(self) -> Cut {
+        Cut { aside_chars: None, ..self }
+    }
+
+    /// Returns how much of the speech with the number `at` is kept.
+    pub(crate) fn limit(&self, at: usize) -> Limit {
+        match at {
+            _ if at < self.dropped => Limit::Dropped,
+            _ if at < self.until => Limit::Chars(self.chars),
+            _ => Limit::Whole,
+        }
+    }
+
+    /// Returns how much is kept of each speech that only this prompt has.
+    pub(crate) fn aside_limit(&self) -> Limit {
+        match self.aside_chars {
+            None => Limit::Whole,
+            Some(0) => Limit::Dropped,
+            Some(chars) => Limit::Chars(chars),
+        }
+    }
 }
 
 /// Returns a cut with which `tokens` is at most `budget`: `before` where that is enough, otherwise a
@@ -31,13 +60,37 @@ pub fn fit(
     budget: u64,
     tokens: impl Fn(&Cut) -> u64,
 ) -> Option<Cut> {
-    if tokens(&before) <= budget {
+    let is_within = |cut: &Cut| tokens(cut) <= budget;
+    if is_within(&before) {
         return Some(before);
     }
+    if transcript.aside_quotes().is_empty() {
+        return deepen_below(transcript, before, budget, &tokens);
+    }
+    // What only this prompt has gives way before what all later ones would miss.
+    if let Some(cut) = shorten_aside(transcript, before, SPEECH_CHARS_MIN, is_within) {
+        return Some(cut);
+    }
+    for aside_chars in [SPEECH_CHARS_MIN, 0] {
+        let before = Cut { aside_chars: Some(aside_chars), ..before };
+        if let Some(cut) = deepen_below(transcript, before, budget, &tokens) {
+            let longer = shorten_aside(transcript, cut, SPEECH_CHARS_MIN, is_within);
+            return Some(longer.unwrap_or(cut));
+        }
+    }
+    None
+}
+
+fn deepen_below(
+    transcript: &Transcript,
+    before: Cut,
+    budget: u64,
+    tokens: &impl Fn(&Cut) -> u64,
+) -> Option<Cut> {
     let target = (budget as f64 * CUT_PERCENT) as u64;
     // Where the fixed text alone takes more than the target, the budget itself is the target.
-    deepen(transcript, before, target, &tokens)
-        .or_else(|| deepen(transcript, before, budget, &tokens))
+    deepen(transcript, before, target, tokens)
+        .or_else(|| deepen(transcript, before, budget, tokens))
 }
 
 fn deepen(
@@ -49,42 +102,58 @@ fn deepen(
     let ends = round_ends(transcript);
     let (all, rounds) = (transcript.len(), ends.len());
     let fits = |cut: &Cut| tokens(cut) <= target;
+    if transcript.keeps_all() {
+        return shorten_all(transcript, before, SPEECH_CHARS_MIN, fits);
+    }
     // Whole rounds go first, the oldest before the others.
     let first_kept = rounds.saturating_sub(ROUNDS_KEPT);
     let starts = ends.iter().take(first_kept).copied().filter(|end| *end > before.dropped);
     let drops: Vec<usize> = std::iter::once(before.dropped).chain(starts).collect();
-    for dropped in &drops {
-        let cut = Cut { dropped: *dropped, ..before };
-        if fits(&cut) {
-            return Some(cut);
-        }
-    }
-    // Then the speeches of the last rounds are shortened, all to the same length.
-    let dropped = drops.last().copied().unwrap_or(before.dropped);
-    if let Some(cut) = shorten_equally(transcript, dropped, SPEECH_CHARS_MIN, &fits) {
+    let dropping = |dropped: usize| Cut { dropped, ..before };
+    if let Some(cut) = drops.iter().map(|dropped| dropping(*dropped)).find(&fits) {
         return Some(cut);
     }
-    // Then they go one by one, the oldest first and the newest never.
-    for dropped in dropped + 1..all {
-        if let Some(cut) = shorten_equally(transcript, dropped, SPEECH_CHARS_MIN, &fits) {
-            return Some(cut);
-        }
-    }
+    // Then the speeches of the last rounds are shortened, all to the same length; then they go one
+    // by one, the oldest first and the newest never.
+    let dropped = drops.last().copied().unwrap_or(before.dropped);
+    let mut further = (dropped..all.max(dropped + 1)).map(dropping);
+    let shortened = further.find_map(|cut| shorten_all(transcript, cut, SPEECH_CHARS_MIN, fits));
     let newest = all.saturating_sub(1).max(dropped);
-    shorten_equally(transcript, newest, 0, &fits)
+    shortened.or_else(|| shorten_all(transcript, dropping(newest), 0, fits))
 }
 
-/// The longest speeches of equal limit that fit, but none shorter than `least` characters.
-fn shorten_equally(
+/// Returns `cut` with all speeches that it keeps shortened to the same length, the longest that fits
+/// and at least `least` characters.
+fn shorten_all(
     transcript: &Transcript,
-    dropped: usize,
+    cut: Cut,
     least: usize,
-    fits: &impl Fn(&Cut) -> bool,
+    fits: impl Fn(&Cut) -> bool,
 ) -> Option<Cut> {
     let until = transcript.len();
-    let cut = |chars: usize| Cut { dropped, until, chars };
-    let longest = transcript.quotes().map(|it| it.text.len());
-    let (mut low, mut high) = (least, longest.max().unwrap_or(0).max(least));
+    longest(transcript.quotes(), least, |chars| Cut { until, chars, ..cut }, fits)
+}
+
+/// Returns `cut` with the speeches shortened that only this prompt has.
+fn shorten_aside(
+    transcript: &Transcript,
+    cut: Cut,
+    least: usize,
+    fits: impl Fn(&Cut) -> bool,
+) -> Option<Cut> {
+    let quotes = transcript.aside_quotes().iter();
+    longest(quotes, least, |chars| Cut { aside_chars: Some(chars), ..cut }, fits)
+}
+
+/// Returns the cut with the greatest length that fits, of at least `least` characters.
+fn longest<'a>(
+    quotes: impl Iterator<Item = &'a Quote>,
+    least: usize,
+    cut: impl Fn(usize) -> Cut,
+    fits: impl Fn(&Cut) -> bool,
+) -> Option<Cut> {
+    let longest = quotes.map(|quote| quote.text.len()).max().unwrap_or(0);
+    let (mut low, mut high) = (least, longest.max(least));
     if !fits(&cut(low)) {
         return None;
     }
@@ -127,24 +196,44 @@ pub fn shorten(text: &str, chars: usize) -> Option<Shortened<'_>> {
 /// The last place before `limit` where a sentence, else a word, ends outside code blocks.
 fn last_end(text: &str, limit: usize) -> usize {
     let (mut sentence, mut word) = (0, 0);
-    let (mut in_code, mut start) = (false, 0);
+    let (mut block, mut start) = (None, 0);
     for line in text.split_inclusive('\n') {
         if start >= limit {
             break;
         }
-        let (is_fence, was_in_code) = (line.trim_start().starts_with("```"), in_code);
-        in_code ^= is_fence;
         let end = start + line.len();
-        if !in_code && end <= limit {
+        let next = block_after(line, block);
+        let is_code = block.is_some() || next.is_some();
+        if next.is_none() && end <= limit {
             (sentence, word) = (end, end);
-        } else if !in_code && !was_in_code {
+        } else if !is_code {
             let ends = ends_in(line, limit - start);
             sentence = ends.0.map_or(sentence, |at| start + at);
             word = ends.1.map_or(word, |at| start + at);
         }
-        start = end;
+        (block, start) = (next, end);
     }
     if sentence > 0 { sentence } else { word }
+}
+
+/// How a code block was opened: by how many of which character.
+type CodeFence = (char, usize);
+
+/// Returns the code block that is open behind `line`, as CommonMark has it: a block ends at a fence of
+/// the same character that is at least as long and has no words behind it.
+fn block_after(line: &str, open: Option<CodeFence>) -> Option<CodeFence> {
+    let line = line.trim();
+    let sign = line.chars().next().filter(|c| matches!(c, '`' | '~'));
+    let length = line.chars().take_while(|c| Some(*c) == sign).count();
+    let Some(sign) = sign.filter(|_| length >= 3) else { return open };
+    let info = &line[length..];
+    match open {
+        Some((opened, least)) if opened == sign && length >= least && info.is_empty() => None,
+        Some(_) => open,
+        // Backticks behind backticks are code within a line.
+        None if sign == '`' && info.contains('`') => None,
+        None => Some((sign, length)),
+    }
 }
 
 /// The last sentence end and the last word end of `line` within `limit` bytes.

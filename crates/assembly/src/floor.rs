@@ -17,6 +17,7 @@ use crate::prompt::Prompt;
 use crate::transcript::Quote;
 use althing_chat::{Ask, Model, Usage, Window};
 use althing_stdx::{Fault, Kind, Result};
+use budget::Budgets;
 pub use budget::check_windows;
 use futures_util::future::{BoxFuture, join_all};
 use state::State;
@@ -144,7 +145,7 @@ impl Floor {
         }
         let mut state = State::new(seats.len(), past.turn_next);
         state.marks.push(opening.mark.clone());
-        state.budgets.cuts.clone_from(&past.cuts);
+        state.budgets = Budgets::new(&opening, &seats, &past);
         Floor { opening, method, seats, log, past, rules, resume, state: Mutex::new(state) }
     }
 
@@ -324,8 +325,11 @@ impl Floor {
         let place = self.state().next_place(seat.index);
         if let Some(outcome) = self.past.outcome(place, cue.speech, cue.role) {
             let outcome = self.marked(outcome.clone());
-            self.state().settle(seat.index, &outcome);
             let turn = self.past.turn(place).map_or(0, |turn| turn.turn);
+            let mut state = self.state();
+            state.settle(seat.index, &outcome);
+            state.budgets.learn_again(&self.past, seat, cue, turn, &outcome);
+            drop(state);
             return Ok(Attempt { turn, rank: self.past.rank(turn), outcome });
         }
         let by = self.number(seat, place, cue, parallel);
@@ -376,24 +380,25 @@ impl Floor {
             self.state().reserved -= reserved;
             let mut heard = heard?;
             let mut state = self.state();
+            // What was called for an answer is not called again for a second try.
+            let may_repeat = !is_last && !heard.has_called;
             match &heard.said {
                 Err(fault)
-                    if fault.kind == Kind::ContextTooLong && heard.chars == 0 && !is_last =>
+                    if fault.kind == Kind::ContextTooLong && heard.chars == 0 && may_repeat =>
                 {
-                    let answer = fit.ceiling.visible;
-                    state.budgets.shrink(seat, fit.weight, answer, fault.context_tokens);
+                    state.budgets.learn_refusal(seat, fit.weight, cue, fault);
                     continue;
                 }
-                Err(_) if heard.is_used_up && is_limited && !is_last => {
-                    state.budgets.learn(seat.model.id(), fit.weight, None, true);
+                Err(_) if heard.is_used_up && is_limited && may_repeat => {
+                    state.budgets.learn(seat, fit.weight, None, true);
                     wasted = heard.usage;
                     continue;
                 }
                 Ok(said) if !heard.has_called => {
                     let input = said.usage.and_then(|usage| usage.input);
-                    state.budgets.learn(seat.model.id(), fit.weight, input, heard.thinks);
+                    state.budgets.learn(seat, fit.weight, input, heard.thinks);
                 }
-                _ if heard.thinks => state.budgets.learn(seat.model.id(), fit.weight, None, true),
+                _ if heard.thinks => state.budgets.learn(seat, fit.weight, None, true),
                 _ => {}
             }
             drop(state);

@@ -1,7 +1,7 @@
 //! The part of a run that has already happened, read back from its log: what must not be asked or
 //! told again.
 
-use crate::event::{Checked, Event, Note, Outcome, Sealed, Speech, Turn, What};
+use crate::event::{Checked, Event, Fitted, Note, Outcome, Sealed, Speech, Turn, What};
 use crate::fit::Cut;
 use althing_chat::Called;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -40,8 +40,11 @@ pub struct Past {
     pub(crate) sealed: Option<Sealed>,
     pub(crate) is_judged: bool,
     pub(crate) is_settled: bool,
-    /// The last cut of each model's prompts, by model and transcript.
-    pub(crate) cuts: HashMap<(String, String), Cut>,
+    /// What prompts were fitted to, each with its turn, in order.
+    fitted: Vec<(u32, Fitted)>,
+    /// Turns for which functions were called, and those that thought aloud.
+    called: HashSet<u32>,
+    thought: HashSet<u32>,
     /// Codes and messages.
     pub(crate) warned: HashSet<(String, String)>,
     is_council: bool,
@@ -89,6 +92,38 @@ impl Past {
         self.ended.iter().position(|it| *it == turn).unwrap_or(self.ended.len()) as u64
     }
 
+    /// Returns what prompts of each group of seats leave out of each transcript.
+    pub(crate) fn cuts(&self) -> impl Iterator<Item = ((usize, String), Cut)> {
+        let last = |(_, it): &(u32, Fitted)| ((it.seat, it.transcript.clone()), it.cut.lasting());
+        self.fitted.iter().map(last)
+    }
+
+    /// Returns the window of each group of seats to which prompts were fitted last.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.fitted.iter().map(|(_, it)| (it.seat, it.window))
+    }
+
+    /// Returns what the prompt of a stored turn left out.
+    pub(crate) fn cut_at(&self, turn: u32, seat: usize, transcript: &str) -> Cut {
+        let is_same = |it: &Fitted| it.seat == seat && it.transcript == transcript;
+        let mut before = self.fitted.iter().rev().filter(|(at, it)| *at <= turn && is_same(it));
+        match before.next() {
+            Some((at, it)) if *at == turn => it.cut,
+            Some((_, it)) => it.cut.lasting(),
+            None => Cut::default(),
+        }
+    }
+
+    /// Whether functions were called for a stored turn.
+    pub(crate) fn has_called(&self, turn: u32) -> bool {
+        self.called.contains(&turn)
+    }
+
+    /// Whether a stored turn thought aloud.
+    pub(crate) fn has_thought(&self, turn: u32) -> bool {
+        self.thought.contains(&turn)
+    }
+
     /// What `seat` said in `phase`, in order, with the numbers of the turns.
     pub(crate) fn said(&self, phase: u32, seat: usize) -> Vec<(u32, &str)> {
         let stored = (0..).map_while(|nth| self.turns.get(&Place { phase, seat, nth }));
@@ -132,16 +167,17 @@ impl Past {
             What::Warned { code, message } => {
                 self.warned.insert((code.clone(), message.clone()));
             }
-            What::TurnNoted { note: Note::Fitted(fitted), .. } => {
-                let key = (fitted.model.clone(), fitted.transcript.clone());
-                self.cuts.insert(key, fitted.cut);
+            What::TurnNoted { turn, note: Note::Fitted(fitted) } => {
+                self.fitted.push((*turn, Fitted::clone(fitted)));
             }
-            // One that was kept is known from when it was made.
-            What::TurnNoted { turn, note: Note::Called(called) } if !called.kept => {
-                if let Some(turn) = self.open.get(turn) {
+            What::TurnNoted { turn, note: Note::Called(called) } => {
+                self.called.insert(*turn);
+                // One that was kept is known from when it was made.
+                if let Some(turn) = self.open.get(turn).filter(|_| !called.kept) {
                     self.calls.entry(Place::from(turn)).or_default().push(called.clone());
                 }
             }
+            What::TurnDelta { turn, reasoning: true, .. } => drop(self.thought.insert(*turn)),
             What::RunResumed { .. }
             | What::PauseStarted { .. }
             | What::TurnNoted { .. }

@@ -161,8 +161,8 @@ impl Prompt {
         system
     }
 
-    /// The text, and where its beginnings end that later prompts have too: before and behind the
-    /// transcript.
+    /// The text, and where its beginnings end that later prompts have too: before the transcript and
+    /// behind each of its speeches.
     fn user_text(&self, mark: &str, cut: &Cut) -> (String, Vec<usize>) {
         let mut out = String::new();
         let mut cache_ends = Vec::new();
@@ -179,9 +179,9 @@ impl Prompt {
                 Piece::Transcript(transcript) => {
                     cache_ends.push(before);
                     let mut said = String::new();
-                    let repeated = transcript.render(cut, &mut said);
+                    let ends = transcript.render(cut, &mut said);
                     out.push_str(&said);
-                    cache_ends.push(start + repeated);
+                    cache_ends.extend(ends.into_iter().map(|end| start + end));
                 }
             }
             if out.len() == start {

@@ -31,8 +31,10 @@ pub struct Transcript {
     /// Tells transcripts of one run apart: each is cut by itself.
     pub name: &'static str,
     rounds: Vec<Round>,
-    /// Read this once, by one seat: later prompts do not have it.
+    /// Read once, by one seat: later prompts do not have it.
     aside: Option<Round>,
+    /// Whether every speech stays, however short it becomes.
+    keeps_all: bool,
 }
 
 /// What a cut leaves out of a transcript.
@@ -74,15 +76,30 @@ impl Transcript {
         self.rounds.push(Round { heading, quotes });
     }
 
-    /// The same with a round at its end that only one prompt has.
+    /// Returns the same with a round at its end that only one prompt has.
     pub fn with_aside(&self, heading: &str, quotes: Vec<Quote>) -> Transcript {
         let aside = Round { heading: heading.to_string(), quotes };
         Transcript { aside: Some(aside), ..self.clone() }
     }
 
-    /// Rounds that hold a speech.
+    /// Makes every speech stay: where room is short, all become shorter and none is dropped.
+    pub fn keeping_all(mut self) -> Transcript {
+        self.keeps_all = true;
+        self
+    }
+
+    pub(crate) fn keeps_all(&self) -> bool {
+        self.keeps_all
+    }
+
+    /// Rounds that hold a speech, without the one that only this prompt has.
     pub fn rounds(&self) -> impl Iterator<Item = &Round> {
-        self.rounds.iter().chain(&self.aside).filter(|round| !round.quotes.is_empty())
+        self.rounds.iter().filter(|round| !round.quotes.is_empty())
+    }
+
+    /// Speeches that only this prompt has.
+    pub fn aside_quotes(&self) -> &[Quote] {
+        self.aside.as_ref().map_or(&[], |aside| &aside.quotes)
     }
 
     /// Speeches in all rounds, in order.
@@ -98,69 +115,113 @@ impl Transcript {
         self.quotes().next().is_none()
     }
 
-    /// What `cut` leaves out.
+    /// Returns what `cut` leaves out.
     pub fn left_out(&self, cut: &Cut) -> LeftOut {
         let mut left = LeftOut::default();
         for (at, quote) in self.quotes().enumerate() {
-            if at < cut.dropped {
-                left.speeches += 1;
-                left.words += count_words(&quote.text);
-            } else if let Some(short) = shorten_by(cut, at, quote) {
-                left.shortened += 1;
-                left.words += short.words_left_out;
-            }
+            left.add(quote, cut.limit(at));
+        }
+        for quote in self.aside_quotes() {
+            left.add(quote, cut.aside_limit());
         }
         left
     }
 
     /// Writes what `cut` keeps, each round under its heading and each speech in its fence. Returns
-    /// how much of it later prompts repeat.
-    pub fn render(&self, cut: &Cut, out: &mut String) -> usize {
-        let LeftOut { speeches, words, .. } = self.left_out(&Cut { until: 0, ..*cut });
-        if speeches > 0 {
-            out.push_str(&format!("(left out here: {words} words in {speeches} earlier speeches)"));
-        }
-        let mut at = 0;
+    /// where each part of it ends that later prompts repeat.
+    pub fn render(&self, cut: &Cut, out: &mut String) -> Vec<usize> {
+        let limits = (0..).map(|at| cut.limit(at));
+        let mut limited = self.rounds.iter().flat_map(|round| &round.quotes).zip(limits);
+        write_left_out(limited.clone(), "earlier", out);
+        let mut ends = Vec::new();
         for round in &self.rounds {
-            at = render_round(round, at, cut, out);
+            let quotes = limited.by_ref().take(round.quotes.len());
+            render_round(&round.heading, quotes, out, &mut ends);
         }
-        let repeated = out.len();
         if let Some(aside) = &self.aside {
-            render_round(aside, at, cut, out);
+            let quotes = aside.quotes.iter().map(|quote| (quote, cut.aside_limit()));
+            render_round(&aside.heading, quotes.clone(), out, &mut Vec::new());
+            write_left_out(quotes, "more", out);
         }
-        repeated
+        ends
     }
 }
 
-/// Writes the round whose first speech has the number `at`; returns the number behind its last.
-fn render_round(round: &Round, at: usize, cut: &Cut, out: &mut String) -> usize {
-    let mut heading = round.heading.as_str();
-    for (at, quote) in (at..).zip(&round.quotes).filter(|(at, _)| *at >= cut.dropped) {
+/// How much of a speech a cut keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Whole,
+    Chars(usize),
+    Dropped,
+}
+
+impl LeftOut {
+    fn add(&mut self, quote: &Quote, limit: Limit) {
+        match limit {
+            Limit::Whole => {}
+            Limit::Chars(chars) => {
+                if let Some(short) = shorten(&quote.text, chars) {
+                    self.shortened += 1;
+                    self.words += short.words_left_out;
+                }
+            }
+            Limit::Dropped => {
+                self.speeches += 1;
+                self.words += count_words(&quote.text);
+            }
+        }
+    }
+}
+
+/// Writes how many of the speeches are dropped; nothing where none is.
+fn write_left_out<'a>(
+    quotes: impl Iterator<Item = (&'a Quote, Limit)>,
+    which: &str,
+    out: &mut String,
+) {
+    let mut left = LeftOut::default();
+    let dropped = quotes.filter(|(_, limit)| *limit == Limit::Dropped);
+    dropped.for_each(|(quote, limit)| left.add(quote, limit));
+    let LeftOut { speeches, words, .. } = left;
+    if speeches > 0 {
+        open_paragraph(out);
+        out.push_str(&format!("(left out here: {words} words in {speeches} {which} speeches)"));
+    }
+}
+
+/// Writes a round and adds where each of its speeches ends.
+fn render_round<'a>(
+    heading: &str,
+    quotes: impl Iterator<Item = (&'a Quote, Limit)>,
+    out: &mut String,
+    ends: &mut Vec<usize>,
+) {
+    let mut heading = heading;
+    for (quote, limit) in quotes.filter(|(_, limit)| *limit != Limit::Dropped) {
         if !heading.is_empty() {
             open_paragraph(out);
             out.push_str(std::mem::take(&mut heading));
         }
         open_paragraph(out);
-        write_quote(cut, at, quote, out);
+        write_quote(quote, limit, out);
+        ends.push(out.len());
     }
-    at + round.quotes.len()
 }
 
 fn open_paragraph(out: &mut String) {
     out.push_str(if out.is_empty() { "" } else { GAP });
 }
 
-fn write_quote(cut: &Cut, at: usize, quote: &Quote, out: &mut String) {
-    match shorten_by(cut, at, quote) {
+fn write_quote(quote: &Quote, limit: Limit, out: &mut String) {
+    let short = match limit {
+        Limit::Chars(chars) => shorten(&quote.text, chars),
+        Limit::Whole | Limit::Dropped => None,
+    };
+    match short {
         None => write_fenced(&quote.mark, &quote.name, &quote.text, out),
-        Some(short) => {
-            let words = short.words_left_out;
-            let text = format!("{}\n({words} words are left out here)", short.text);
+        Some(Shortened { text, words_left_out: words }) => {
+            let text = format!("{text}\n({words} words are left out here)");
             write_fenced(&quote.mark, &quote.name, &text, out);
         }
     }
-}
-
-fn shorten_by<'a>(cut: &Cut, at: usize, quote: &'a Quote) -> Option<Shortened<'a>> {
-    if at >= cut.until { None } else { shorten(&quote.text, cut.chars) }
 }

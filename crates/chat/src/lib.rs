@@ -14,6 +14,11 @@ pub trait Model: Send + Sync {
     /// Says something. The stream ends after `Delta::Stop` or the first error; dropping it cancels
     /// the call.
     fn speak(&self, ask: Ask) -> Speaking;
+
+    /// Functions that the model is offered beside those of a request; they take room in its window.
+    fn tools(&self) -> &[Tool] {
+        &[]
+    }
 }
 
 /// What a model says, as it says it.

@@ -12,7 +12,7 @@ use super::plan::{self, Body, Final, Plan, Validation};
 use super::schema::{self, Form};
 use super::task::{self, Task};
 use super::{PLANNER, Terms, prompt};
-use crate::event::{Judgement, Labelled, Scored, Sealed, Settled, What};
+use crate::event::{Judgement, Labelled, Opening, Scored, Sealed, Settled, What};
 use crate::floor::{Floor, Seat};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::join_all;
@@ -86,6 +86,11 @@ pub(super) async fn run(floor: &Floor) -> Result<()> {
 }
 
 impl Council<'_> {
+    fn setting(&self) -> prompt::Setting<'_> {
+        let Opening { language, mark, .. } = &self.floor.opening;
+        prompt::Setting { task: &self.task, language: language.as_deref(), mark }
+    }
+
     fn planners(&self) -> Vec<&Seat> {
         self.floor.role(PLANNER)
     }
@@ -183,11 +188,10 @@ impl Council<'_> {
             may_ask: self.floor.past().sealed.is_none() && !is_full,
             is_full,
         };
-        let opening = &self.floor.opening;
+        let files = &self.floor.opening.context;
+        let repository = prompt::Repository { files, left_out: &self.terms.left_out };
         let write = |how: &prompt::How| {
-            let (stance, language) = (seat.stance.as_deref(), opening.language.as_deref());
-            let (files, left_out) = (&opening.context, &self.terms.left_out);
-            prompt::planner(&self.task, files, left_out, stance, language, how)
+            prompt::planner(&self.setting(), &repository, seat.stance.as_deref(), how)
         };
         let asked = asker.ask(write, |text| self.read_plan(text)).await?;
         if asked.result.is_ok() && !was_stored {

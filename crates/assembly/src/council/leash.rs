@@ -1,7 +1,7 @@
 //! A model on a leash: it has so long for an attempt, the run has so long for all of them, and where
 //! enough others have finished it is let go.
 
-use althing_chat::{Ask, Delta, Model, Speaking, Stop};
+use althing_chat::{Ask, Delta, Model, Speaking, Stop, Tool};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::{StreamExt, stream};
 use std::sync::Arc;
@@ -20,6 +20,10 @@ pub(super) struct Leash {
 impl Model for Leash {
     fn id(&self) -> &str {
         self.model.id()
+    }
+
+    fn tools(&self) -> &[Tool] {
+        self.model.tools()
     }
 
     fn speak(&self, ask: Ask) -> Speaking {

@@ -4,7 +4,9 @@
 use super::schema::Problem;
 use super::task::Task;
 use crate::event::Quoted;
+use crate::fence;
 use crate::prompt::Prompt;
+use crate::transcript::{Quote, Transcript};
 use serde_json::{Value, json};
 
 /// Problems of an answer that go back to its writer.
@@ -67,43 +69,73 @@ const RUBRIC: &[(&str, f64)] = &[
 /// What holds for all of the rubric.
 const NOTES: &[&str] = &["Plans are anonymous and in random order.", "Length is no merit."];
 
-/// What a planner is asked.
-pub fn planner(
-    task: &Task,
-    files: &[Quoted],
-    left_out: &[String],
-    stance: Option<&str>,
-    language: Option<&str>,
-    how: &How,
-) -> Prompt {
-    let prompt = PLANNER_RULES.iter().fold(Prompt::new(), |prompt, rule| prompt.rule(*rule));
-    let prompt = stance.into_iter().fold(prompt, |prompt, it| prompt.rule(it));
-    let prompt = in_language(prompt, language);
-    let is_reduced = *how == How::Reduced;
-    let mut prompt = prompt.question(task.brief(is_reduced));
-    if !is_reduced {
-        let quoted = files.iter().map(|file| (file.name.clone(), file.text.clone()));
-        prompt = prompt.quotes("Files of the repository:", quoted);
-        if !left_out.is_empty() {
-            prompt = prompt.text(format!("Not shown: {}.", left_out.join("; ")));
-        }
-    }
-    stricter(prompt.text(form(PLAN_FORM, &plan_template())), how)
+/// What every prompt of one council has in common.
+pub struct Setting<'a> {
+    pub task: &'a Task,
+    pub language: Option<&'a str>,
+    /// The mark of all fences; none of the quoted texts contains it.
+    pub mark: &'a str,
 }
 
-/// What the judge is asked. `plans` are labels and anonymous plans.
-pub fn judge(task: &Task, plans: &[(String, Value)], language: Option<&str>, how: &How) -> Prompt {
-    let prompt = JUDGE_RULES.iter().fold(Prompt::new(), |prompt, rule| prompt.rule(*rule));
-    let prompt = in_language(prompt, language).question(task.brief(*how == How::Reduced));
-    let quoted = plans.iter().map(|(label, plan)| (label.clone(), plan.to_string()));
+/// What planners read besides the task.
+#[derive(Default)]
+pub struct Repository<'a> {
+    pub files: &'a [Quoted],
+    /// Files that are not there, each with the reason.
+    pub left_out: &'a [String],
+}
+
+/// What a planner is asked. Where its window is small, the files become shorter.
+pub fn planner(
+    setting: &Setting,
+    repository: &Repository,
+    stance: Option<&str>,
+    how: &How,
+) -> Prompt {
+    let is_reduced = *how == How::Reduced;
+    let mut prompt = begin(setting, PLANNER_RULES, is_reduced);
+    if !is_reduced {
+        let files = repository.files.iter().map(|file| quote(setting, &file.name, &file.text));
+        let mut shown = Transcript::new("files");
+        shown.add_round("Files of the repository:", files);
+        prompt = prompt.transcript(&shown);
+        if !repository.left_out.is_empty() {
+            prompt = prompt.text(format!("Not shown: {}.", repository.left_out.join("; ")));
+        }
+    }
+    let prompt = prompt.text(form(PLAN_FORM, &plan_template()));
+    let prompt = match stance {
+        Some(stance) => prompt.text(format!("Your stance: {stance}")),
+        None => prompt,
+    };
+    stricter(prompt, how)
+}
+
+/// What the judge is asked. `plans` are labels and anonymous plans. Where its window is small, all
+/// plans become shorter and none is left out.
+pub fn judge(setting: &Setting, plans: &[(String, Value)], how: &How) -> Prompt {
+    let quotes = plans.iter().map(|(label, plan)| quote(setting, label, &plan.to_string()));
+    let mut compared = Transcript::new("plans").keeping_all();
+    compared.add_round("The plans:", quotes);
     let labels: Vec<&str> = plans.iter().map(|(label, _)| label.as_str()).collect();
     let criteria = RUBRIC.iter().map(|(name, weight)| format!("- {name} ({weight})"));
     let rubric: Vec<String> = criteria.chain(NOTES.iter().map(|it| it.to_string())).collect();
-    let prompt = prompt
-        .quotes("The plans:", quoted)
+    let prompt = begin(setting, JUDGE_RULES, *how == How::Reduced)
+        .transcript(&compared)
         .text(format!("The rubric, with weights:\n{}", rubric.join("\n")))
         .text(format!("Give one score for each of: {}.", labels.join(", ")));
     stricter(prompt.text(form(VERDICT_FORM, &verdict_template())), how)
+}
+
+fn begin(setting: &Setting, rules: &[&str], is_reduced: bool) -> Prompt {
+    let prompt = rules.iter().fold(Prompt::new(), |prompt, rule| prompt.rule(*rule));
+    let prompt = in_language(prompt, setting.language);
+    prompt.question(setting.task.brief(is_reduced)).with_mark(setting.mark)
+}
+
+fn quote(setting: &Setting, name: &str, text: &str) -> Quote {
+    let text = fence::without_marks(text, &[setting.mark.to_string()]);
+    Quote { name: name.to_string(), text, mark: setting.mark.to_string() }
 }
 
 /// The whole of what a judge gets, in the protocol's own form.
@@ -223,8 +255,9 @@ mod tests {
     fn text(how: How) -> String {
         let files = [Quoted { name: "src/db.rs".into(), text: "fn db() {}".into() }];
         let left_out = ["src/big.rs: 300000 bytes".to_string()];
-        let ask =
-            planner(&task(), &files, &left_out, Some("Be bold."), Some("Dutch"), &how).ask_whole();
+        let repository = Repository { files: &files, left_out: &left_out };
+        let setting = Setting { task: &task(), language: Some("Dutch"), mark: "bcdfgh" };
+        let ask = planner(&setting, &repository, Some("Be bold."), &how).ask_whole();
         ask.messages.iter().map(|it| it.text.clone()).collect::<Vec<_>>().join("\n")
     }
 
@@ -261,7 +294,8 @@ mod tests {
         let plans = vec![("Plan 1".to_string(), kit::plan("x"))];
         let input = judge_input(&task(), &plans);
         assert_eq!(Form::JudgeInput.problems(&input), []);
-        let ask = judge(&task(), &plans, None, &How::Plain).ask_whole();
+        let setting = Setting { task: &task(), language: None, mark: "bcdfgh" };
+        let ask = judge(&setting, &plans, &How::Plain).ask_whole();
         let heard = crate::prompt::hear(&ask);
         assert_eq!(heard.quotes, [("Plan 1".to_string(), kit::plan("x").to_string())]);
         check(&heard.plain, &["judge_output", "one score for each of: Plan 1."], &["Ship"]);

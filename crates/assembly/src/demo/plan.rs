@@ -122,7 +122,7 @@ fn verdict(heard: &Heard) -> Option<Verdict> {
 mod tests {
     use super::*;
     use crate::council::extract::extract;
-    use crate::council::prompt::{self, How};
+    use crate::council::prompt::{self, How, Repository, Setting};
     use crate::council::schema::Form;
     use crate::council::{judge, task};
 
@@ -131,14 +131,16 @@ mod tests {
         let task = task::read(&serde_json::json!({ "task": "Move the shop to a new database" }));
         let task = task.unwrap();
         let own = prompt::own_words(&task);
-        let ask = prompt::planner(&task, &[], &[], None, None, &How::Plain).ask_whole();
+        let setting = Setting { task: &task, language: None, mark: "bcdfgh" };
+        let nothing = Repository::default();
+        let ask = prompt::planner(&setting, &nothing, None, &How::Plain).ask_whole();
         let plans: Vec<_> = (0..3)
             .map(|stance| extract(&speak(&ask, stance).unwrap(), Form::CouncilPlan, &own).unwrap())
             .collect();
         assert!(plans.iter().all(|plan| plan["summary"].as_str().unwrap().contains("demo")));
         let plans: Vec<_> =
             plans.into_iter().enumerate().map(|(n, it)| (format!("Plan {}", n + 1), it)).collect();
-        let ask = prompt::judge(&task, &plans, None, &How::Plain).ask_whole();
+        let ask = prompt::judge(&setting, &plans, &How::Plain).ask_whole();
         let labels: Vec<String> = plans.iter().map(|(label, _)| label.clone()).collect();
         let judged = judge::read(&speak(&ask, 0).unwrap(), &labels, &own).unwrap();
         assert_eq!(judged.flaws, []);

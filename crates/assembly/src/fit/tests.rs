@@ -6,12 +6,20 @@ use crate::transcript::Quote;
 /// A deterministic source of numbers, so that a failure can be repeated.
 struct Dice(fastrand::Rng);
 
+/// Code blocks as models write them, and what only looks like one.
+const BLOCKS: &[&str] = &[
+    "\n\n```rust\nlet x = 1. ;\nfn y() {}\n```\n",
+    "\n~~~\na. b.\n```\nc. d.\n~~~\n",
+    "\n````md\n```rust\nlet a = 1.\n```\nx. y.\n````\n",
+    "\n```cargo test``` is enough.\n",
+];
+
 impl Dice {
     fn words(&mut self, count: usize) -> String {
         let word = |dice: &mut Dice| match dice.0.u8(..40) {
             0 => "end.\n".to_string(),
             1 => "so?".to_string(),
-            2 => "\n\n```rust\nlet x = 1. ;\nfn y() {}\n```\n".to_string(),
+            2 => BLOCKS[dice.0.usize(..BLOCKS.len())].to_string(),
             3 => "三人团队。".to_string(),
             4 => "\n".to_string(),
             n => "word"[..1 + n as usize % 4].to_string() + if n % 6 == 0 { "." } else { "" },
@@ -19,60 +27,115 @@ impl Dice {
         (0..count).map(|_| word(self)).collect::<Vec<_>>().join(" ")
     }
 
-    fn transcript(&mut self) -> Transcript {
-        let mut transcript = Transcript::default();
-        let mut number = 0;
-        for round in 0..self.0.usize(1..6) {
-            transcript.open_round(format!("Round {round}"));
-            for seat in 0..self.0.usize(1..5) {
-                let count = self.0.usize(0..300);
-                let (text, mark) =
-                    (self.words(count), format!("{:b<6}", "cdfg".repeat(number % 2)));
-                let mark = mark[..6].to_string();
-                number += 1;
-                transcript.add(Quote { name: format!("n{seat}"), text, mark });
-            }
-        }
-        transcript
+    fn quote(&mut self, name: String) -> Quote {
+        let count = self.0.usize(0..300);
+        let mark: String = (0..6).map(|_| ['c', 'd', 'f', 'g'][self.0.usize(..4)]).collect();
+        Quote { name, text: self.words(count), mark }
     }
+
+    fn quotes(&mut self, most: usize) -> Vec<Quote> {
+        (0..self.0.usize(1..=most)).map(|seat| self.quote(format!("n{seat}"))).collect()
+    }
+}
+
+/// How many lines open or close a code block, counted as a reader would who knows only fences.
+fn is_whole(text: &str) -> bool {
+    text.lines().fold(None, |open, line| block_after(line, open)).is_none()
 }
 
 fn prompt(transcript: &Transcript) -> Prompt {
     Prompt::new().rule("Rules.").question("Why?").transcript(transcript).text("Answer now.")
 }
 
+/// A discussion as it grows, with and without speeches that only one prompt has: every prompt is
+/// fitted, and the next one keeps what the one before it left out.
 #[test]
 fn prompts_are_never_over_budget_keep_their_order_and_leave_fences_whole() {
     let estimate = TokenEstimate::default();
-    for seed in 0..80 {
+    for seed in 0..120 {
         let mut dice = Dice(fastrand::Rng::with_seed(seed));
-        let transcript = dice.transcript();
-        let budget = dice.0.u64(60..4_000);
-        let before = Cut::default();
-        let prompt = prompt(&transcript);
-        let tokens = |cut: &Cut| estimate.tokens(prompt.weight(cut));
-        let Some(cut) = fit(&transcript, before, budget, tokens) else {
-            let newest = Cut { dropped: transcript.len() - 1, until: transcript.len(), chars: 0 };
-            assert!(tokens(&newest) > budget, "seed {seed}: only what cannot fit is refused");
-            continue;
-        };
-        assert!(tokens(&cut) <= budget, "seed {seed}");
-        if tokens(&before) <= budget {
-            assert_eq!(cut, before, "seed {seed}: nothing is cut without need");
-        }
-        let heard = hear(&prompt.ask(&cut));
-        let all: Vec<&Quote> = transcript.rounds().flat_map(|round| &round.quotes).collect();
-        // What is dropped is a beginning: the newest speech never goes before an older one.
-        assert_eq!(heard.quotes.len(), all.len() - cut.dropped, "seed {seed}");
-        assert!(cut.dropped < all.len(), "seed {seed}: the newest speech is there");
-        for ((name, text), quote) in heard.quotes.iter().zip(&all[cut.dropped..]) {
-            assert_eq!(*name, quote.name, "seed {seed}: the order is kept");
-            let kept = text.split("\n(").next().unwrap_or_default();
-            let said = quote.text.lines().collect::<Vec<_>>().join("\n");
-            assert!(said.starts_with(kept.trim_end()), "seed {seed}: {kept:?} of {said:?}");
-            assert_eq!(text.matches("```").count() % 2, 0, "seed {seed}: a code block is whole");
+        let budget = dice.0.u64(60..6_000);
+        let mut transcript = Transcript::default();
+        let mut before = Cut::default();
+        for turn in 0..6 {
+            transcript.add_round(format!("Round {turn}"), dice.quotes(4));
+            let shown = match dice.0.bool() {
+                true => transcript.with_aside("Aside", dice.quotes(3)),
+                false => transcript.clone(),
+            };
+            let prompt = prompt(&shown);
+            let tokens = |cut: &Cut| estimate.tokens(prompt.weight(cut));
+            let Some(cut) = fit(&shown, before, budget, tokens) else {
+                let (dropped, until) = (shown.len() - 1, shown.len());
+                let newest = Cut { dropped, until, chars: 0, aside_chars: Some(0) };
+                assert!(tokens(&newest) > budget, "seed {seed}: only what cannot fit is refused");
+                break;
+            };
+            assert!(tokens(&cut) <= budget, "seed {seed}");
+            if tokens(&before) <= budget {
+                assert_eq!(cut, before, "seed {seed}: nothing is cut without need");
+            }
+            check_shown(&prompt, &shown, &cut, seed);
+            before = cut.lasting();
         }
     }
+}
+
+fn check_shown(prompt: &Prompt, transcript: &Transcript, cut: &Cut, seed: u64) {
+    let heard = hear(&prompt.ask(cut));
+    let all: Vec<&Quote> = transcript.quotes().collect();
+    // What is dropped is a beginning: the newest speech never goes before an older one.
+    assert!(cut.dropped < all.len(), "seed {seed}: the newest speech is there");
+    let aside = transcript.aside_quotes().iter().filter(|_| cut.aside_chars != Some(0));
+    let kept: Vec<&Quote> = all[cut.dropped..].iter().copied().chain(aside).collect();
+    assert_eq!(heard.quotes.len(), kept.len(), "seed {seed}");
+    for ((name, text), quote) in heard.quotes.iter().zip(kept) {
+        assert_eq!(*name, quote.name, "seed {seed}: the order is kept");
+        let kept = match text.strip_suffix(" words are left out here)") {
+            Some(_) => text.rsplit_once('\n').unwrap_or_default().0,
+            None => text,
+        };
+        let said = quote.text.lines().collect::<Vec<_>>().join("\n");
+        assert!(said.starts_with(kept.trim_end()), "seed {seed}: {kept:?} of {said:?}");
+        assert!(is_whole(kept) || !is_whole(&quote.text), "seed {seed}: a code block is whole");
+    }
+}
+
+#[test]
+fn what_only_one_prompt_has_gives_way_first() {
+    let mut dice = Dice(fastrand::Rng::with_seed(3));
+    let mut transcript = Transcript::default();
+    transcript.add_round("Answers", (0..4).map(|_| long_quote(&mut dice)));
+    let aside = (0..4).map(|_| long_quote(&mut dice)).collect::<Vec<_>>();
+    let with_aside = transcript.with_aside("Aside", aside);
+    let estimate = TokenEstimate::default();
+    let whole = estimate.tokens(prompt(&transcript).weight(&Cut::default()));
+    let cut_to = |budget| {
+        let prompt = prompt(&with_aside);
+        fit(&with_aside, Cut::default(), budget, |cut| estimate.tokens(prompt.weight(cut))).unwrap()
+    };
+    let cut = cut_to(whole * 3 / 2);
+    assert_eq!(cut.lasting(), Cut::default(), "what later prompts read is whole");
+    assert!(cut.aside_chars.is_some_and(|chars| chars >= SPEECH_CHARS_MIN), "{cut:?}");
+    let cut = cut_to(whole / 4);
+    assert_eq!(cut.dropped, 0, "{cut:?}: a round is shortened before it is dropped");
+    assert!(cut.chars > 0 && cut.until == 4, "{cut:?}");
+}
+
+fn long_quote(dice: &mut Dice) -> Quote {
+    Quote { text: "A sentence of it. ".repeat(60), ..dice.quote("ada".into()) }
+}
+
+#[test]
+fn plans_become_shorter_together_and_none_is_left_out() {
+    let mut dice = Dice(fastrand::Rng::with_seed(5));
+    let mut plans = Transcript::default().keeping_all();
+    plans.add_round("The plans:", (0..5).map(|_| long_quote(&mut dice)));
+    let (prompt, estimate) = (prompt(&plans), TokenEstimate::default());
+    let tokens = |cut: &Cut| estimate.tokens(prompt.weight(cut));
+    let cut = fit(&plans, Cut::default(), tokens(&Cut::default()) / 2, tokens).unwrap();
+    assert_eq!((cut.dropped, cut.until), (0, 5));
+    assert_eq!(fit(&plans, Cut::default(), 100, tokens), None);
 }
 
 #[test]
@@ -121,6 +184,12 @@ fn speeches_are_shortened_at_sentence_ends_outside_code() {
     check("Look:\n```\na. b.\n```\nSo. It is.", 24, Some(("Look:\n```\na. b.\n```\nSo.", 2)));
     check("第一句。第二句。第三句。", 9, Some(("第一句。第二句。", 3)));
     check("anything", 0, Some(("", 1)));
+    // A block ends where its own fence does.
+    let nested = "So.\n````md\n```\na. b.\n```\nc.\n````\nEnd. Of it.";
+    check(nested, 30, Some(("So.", 6)));
+    check(nested, 37, Some(("So.\n````md\n```\na. b.\n```\nc.\n````\nEnd.", 2)));
+    check("So.\n~~~\na. b.\n```\n~~~\nEnd. Of.", 17, Some(("So.", 4)));
+    check("```cargo test``` is enough. So. It", 32, Some(("```cargo test``` is enough. So.", 1)));
 }
 
 #[test]

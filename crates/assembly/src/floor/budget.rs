@@ -2,34 +2,54 @@
 //! each model on the way.
 
 use super::{Cue, Floor, Seat};
-use crate::event::{Fitted, Opening};
-use crate::fit::{Cut, fit};
+use crate::council;
+use crate::event::{Fitted, Opening, Outcome};
+use crate::fit::{Cut, count_words, fit};
 use crate::methods::{Method, opening_prompt};
-use crate::tokens::TokenEstimate;
+use crate::past::Past;
+use crate::prompt::Prompt;
+use crate::tokens::{TokenEstimate, weight};
 use crate::transcript::LeftOut;
-use althing_chat::{Ask, Conversation, WindowSource};
+use althing_chat::{Ask, Conversation, Tool, WindowSource};
 use althing_stdx::{Fault, Kind, Result};
 use std::collections::HashMap;
 
 /// Tokens of an answer for each word that was asked for: words have one to two, and a speaker who
 /// goes over by half is not cut off.
 const TOKENS_PER_WORD: u64 = 3;
+/// The same at most, for languages of which a word takes many tokens.
+const TOKENS_PER_WORD_MAX: u64 = 12;
+/// What a word of an answer may take more than one of the question.
+const DENSER: f64 = 1.5;
 /// Tokens on top, so that a short answer has room for its labels.
 const TOKENS_EXTRA: u64 = 96;
-/// An answer gets at most this share of a window.
+/// An answer whose length was asked for gets at most this share of a window.
 const ANSWER_SHARE: u64 = 4;
+/// Tokens that an answer of any length finds at the least, where that is no larger share.
+const ANSWER_TOKENS_MIN: u64 = 1_024;
 /// Tokens of an answer whose length nobody asked for, in a window that is large enough.
 const ANSWER_TOKENS_MAX: u64 = 16_384;
+/// A form finds so many tokens, and in a small window this share of it.
+const FORM_TOKENS_MIN: u64 = 4_096;
+const FORM_SHARE: u64 = 2;
 /// Tokens of thinking aloud before an answer.
 const REASONING_TOKENS_MAX: u64 = 16_384;
 /// A model that thinks gets this share of its window for it.
 const REASONING_SHARE: u64 = 4;
 /// Up to here a window is that of a model whose answers may fill it.
 const SMALL_WINDOW: u64 = 16_384;
-/// Tokens of the longest task and form, for the check before a run.
-const TASK_TOKENS: u64 = 420;
+/// Tokens of the longest task and form of a discussion and of its newest speech, shortened to
+/// nothing, for the check before a run.
+const TASK_TOKENS: u64 = 640;
+/// Words of the longest answer that a discussion asks for: its conclusion.
+const WORDS_MAX: u64 = super::SYNTHESIS_WORDS;
 /// A provider that says that a prompt is too long gets one of this share.
 const REFIT_PERCENT: u64 = 70;
+/// What stands beside a prompt, such as a program's own instructions, has at most this share of the
+/// window; a report with more counts several calls.
+const BESIDE_SHARE: u64 = 4;
+/// Tokens of the rule that stands beside functions.
+const TOOLS_RULE_TOKENS: f64 = 100.0;
 
 /// How much a turn may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +65,29 @@ pub(super) struct Ceiling {
 /// A request that fits, and what it took.
 pub(super) struct Fit {
     pub ask: Ask,
-    /// The guess for the whole prompt before anything was learned.
+    /// The guess for the whole request before anything was learned.
     pub weight: f64,
     pub ceiling: Ceiling,
     /// The cut, where this prompt is the first to have it.
     pub fitted: Option<Fitted>,
+}
+
+/// How long an answer is to be.
+#[derive(Debug, Clone, Copy)]
+enum Length {
+    Words(u64),
+    Form,
+    Any,
+}
+
+impl Length {
+    fn of(cue: &Cue) -> Length {
+        match cue.words {
+            _ if cue.is_form => Length::Form,
+            Some(words) => Length::Words(words),
+            None => Length::Any,
+        }
+    }
 }
 
 /// What is known of the models at the table.
@@ -58,29 +96,63 @@ pub(super) struct Budgets {
     estimates: HashMap<String, TokenEstimate>,
     /// Whether a model that has answered thinks aloud.
     thinks: HashMap<String, bool>,
-    /// Windows that turned out to be smaller than was said.
-    windows: HashMap<String, u64>,
-    pub cuts: HashMap<(String, String), Cut>,
+    /// By seat: the first one of the same model and window, which reads the same prompts.
+    groups: Vec<usize>,
+    /// By seat: tokens of the functions that its model is offered.
+    tools: Vec<f64>,
+    /// Windows that turned out to be smaller than was said, by group.
+    windows: HashMap<usize, u64>,
+    /// What prompts leave out, by group and transcript.
+    cuts: HashMap<(usize, String), Cut>,
+    tokens_per_word: u64,
 }
 
 impl Budgets {
-    pub fn learn(&mut self, model: &str, weight: f64, input: Option<u64>, thinks: bool) {
+    /// What is known before the first call, and after the calls of a run that goes on.
+    pub fn new(opening: &Opening, seats: &[Seat], past: &Past) -> Budgets {
+        let same = |one: &Seat, other: &Seat| {
+            one.model.id() == other.model.id() && one.window.tokens == other.window.tokens
+        };
+        let group = |seat| seats.iter().position(|it| same(it, seat)).unwrap_or_default();
+        Budgets {
+            groups: seats.iter().map(group).collect(),
+            tools: seats.iter().map(|seat| weight_of_tools(opening, seat)).collect(),
+            windows: past.windows().collect(),
+            cuts: past.cuts().collect(),
+            tokens_per_word: tokens_per_word(&opening.question),
+            ..Budgets::default()
+        }
+    }
+
+    pub fn learn(&mut self, seat: &Seat, weight: f64, input: Option<u64>, thinks: bool) {
+        let (model, beside_max) = (seat.model.id(), self.window(seat) / BESIDE_SHARE);
         if let Some(input) = input {
-            self.estimates.entry(model.to_string()).or_default().learn(weight, input);
+            self.estimates.entry(model.to_string()).or_default().learn(weight, input, beside_max);
         }
         *self.thinks.entry(model.to_string()).or_default() |= thinks;
     }
 
-    /// Takes note that a prompt of `weight`, with room for so long an answer, was too long: for the
-    /// limit that the provider named, or a smaller one than was thought. Where the prompt seems to
-    /// fit even so, our guess of its tokens is too low, and the window is made smaller in our own
-    /// measure.
-    pub fn shrink(&mut self, seat: &Seat, weight: f64, answer: u64, named: Option<u64>) {
-        let (guess, before) = (self.tokens(seat, weight), self.window(seat));
-        let window = named.map_or(before, |named| named.min(before));
-        let is_learned = guess + answer > window && window < before;
-        let window = if is_learned { window } else { window.min(guess) * REFIT_PERCENT / 100 };
-        self.windows.insert(seat.model.id().to_string(), window);
+    /// Learns from a stored turn what it taught when it was held.
+    pub fn learn_again(&mut self, past: &Past, seat: &Seat, cue: &Cue, turn: u32, it: &Outcome) {
+        let Outcome::Said(said) = it else { return };
+        let cut = past.cut_at(turn, self.group(seat), cue.prompt.quoted().name);
+        let weight = cue.prompt.weight(&cut) + self.weight_of_tools(seat);
+        let input = said.usage.and_then(|usage| usage.input).filter(|_| !past.has_called(turn));
+        let is_hidden = said.usage.and_then(|it| it.reasoning).is_some_and(|tokens| tokens > 0);
+        self.learn(seat, weight, input, is_hidden || past.has_thought(turn));
+    }
+
+    /// Takes note that a request of `weight` was too long. The window is as large as the provider
+    /// says; where the request fits into that even so, our guess of its tokens was too low.
+    pub fn learn_refusal(&mut self, seat: &Seat, weight: f64, length: &Cue, fault: &Fault) {
+        if let Some(named) = fault.context_tokens.filter(|named| *named < self.window(seat)) {
+            self.windows.insert(self.group(seat), named);
+        }
+        let (guess, window) = (self.tokens(seat, weight), self.window(seat));
+        if guess + self.answer_least(seat, Length::of(length)) <= window {
+            let really = window * 100 / REFIT_PERCENT;
+            self.estimates.entry(seat.model.id().to_string()).or_default().raise(weight, really);
+        }
     }
 
     fn tokens(&self, seat: &Seat, weight: f64) -> u64 {
@@ -90,51 +162,77 @@ impl Budgets {
         }
     }
 
+    fn group(&self, seat: &Seat) -> usize {
+        self.groups.get(seat.index).copied().unwrap_or(seat.index)
+    }
+
+    fn weight_of_tools(&self, seat: &Seat) -> f64 {
+        self.tools.get(seat.index).copied().unwrap_or_default()
+    }
+
     fn window(&self, seat: &Seat) -> u64 {
-        let known = self.windows.get(seat.model.id()).copied();
+        let known = self.windows.get(&self.group(seat)).copied();
         known.map_or(seat.window.tokens, |known| known.min(seat.window.tokens))
     }
 
-    fn ceiling(&self, seat: &Seat, words: Option<u64>, is_form: bool) -> Ceiling {
+    /// The room that an answer finds at the least.
+    fn answer_least(&self, seat: &Seat, length: Length) -> u64 {
         let window = self.window(seat);
-        let most = if is_form { u64::MAX } else { ANSWER_TOKENS_MAX };
-        let asked = words.map_or(most, |it| it * TOKENS_PER_WORD + TOKENS_EXTRA);
-        let share = if words.is_some() { ANSWER_SHARE } else { ANSWER_SHARE / 2 };
+        let least = match length {
+            Length::Words(words) => {
+                (words * self.tokens_per_word + TOKENS_EXTRA).min(window / ANSWER_SHARE)
+            }
+            Length::Form => FORM_TOKENS_MIN.min(window / FORM_SHARE),
+            Length::Any => ANSWER_TOKENS_MIN.min(window / ANSWER_SHARE),
+        };
+        least.max(1)
+    }
+
+    /// How much may be said behind a prompt that leaves `room`.
+    fn ceiling(&self, seat: &Seat, length: Length, room: u64) -> Ceiling {
+        let least = self.answer_least(seat, length);
+        let visible = match length {
+            Length::Words(_) => least,
+            Length::Form => room.max(least),
+            Length::Any => room.clamp(least, ANSWER_TOKENS_MAX.max(least)),
+        };
         let reasoning = match self.thinks.get(seat.model.id()) {
             Some(false) => 0,
             _ => REASONING_TOKENS_MAX,
         };
-        Ceiling { visible: asked.min(window / share).max(1), reasoning, is_form }
+        Ceiling { visible, reasoning, is_form: matches!(length, Length::Form) }
     }
 
-    /// Tokens that a prompt may have.
-    fn prompt_max(&self, seat: &Seat, ceiling: Ceiling) -> u64 {
-        let window = self.window(seat);
+    /// Tokens that a prompt may have: with room for thoughts as long as that is possible.
+    fn prompt_limits(&self, seat: &Seat, length: Length) -> [u64; 2] {
         let thinks = self.thinks.get(seat.model.id()).copied().unwrap_or(false);
-        let thinking = if thinks { window / REASONING_SHARE } else { 0 };
-        window.saturating_sub(ceiling.visible + thinking)
+        let most = self.window(seat).saturating_sub(self.answer_least(seat, length));
+        let thinking = if thinks { self.window(seat) / REASONING_SHARE } else { 0 };
+        [most.saturating_sub(thinking), most]
     }
 
     /// Fits `cue` into the window of `seat`.
     pub fn fit(&mut self, floor: &Floor, seat: &Seat, cue: &Cue) -> Result<Fit> {
-        let ceiling = self.ceiling(seat, cue.words, cue.is_form);
-        let most = self.prompt_max(seat, ceiling);
+        let length = Length::of(cue);
         let said = cue.prompt.quoted();
-        let key = (seat.model.id().to_string(), said.name.to_string());
+        let key = (self.group(seat), said.name.to_string());
         let before = self.cuts.get(&key).copied().unwrap_or_default();
-        let tokens = |cut: &Cut| self.tokens(seat, cue.prompt.weight(cut));
-        let Some(cut) = fit(&said, before, most, tokens) else {
-            let newest = Cut { dropped: said.len(), ..Cut::default() };
-            let need = tokens(&newest) + ceiling.visible;
-            let is_shrunk = self.windows.contains_key(seat.model.id());
+        let weight = |cut: &Cut| cue.prompt.weight(cut) + self.weight_of_tools(seat);
+        let tokens = |cut: &Cut| self.tokens(seat, weight(cut));
+        let mut limits = self.prompt_limits(seat, length).into_iter();
+        let Some(cut) = limits.find_map(|most| fit(&said, before, most, tokens)) else {
+            let newest = Cut { dropped: said.len(), aside_chars: Some(0), ..Cut::default() };
+            let need = tokens(&newest) + self.answer_least(seat, length);
+            let is_shrunk = self.windows.contains_key(&self.group(seat));
             return Err(too_small(seat, need, self.window(seat), is_shrunk));
         };
         let left = said.left_out(&cut);
         let fitted = (cut != before).then(|| self.note(seat, said.name, cut, left));
-        self.cuts.insert(key, cut);
-        let weight = cue.prompt.weight(&cut);
+        let weight = weight(&cut);
         let room = self.window(seat).saturating_sub(self.tokens(seat, weight));
+        let ceiling = self.ceiling(seat, length, room);
         let max_tokens = self.limit(seat, ceiling, room, cue.words.is_some());
+        self.cuts.insert(key, cut.lasting());
         let ask = Ask {
             tools: floor.opening.tools.clone(),
             stream: floor.opening.stream,
@@ -168,6 +266,7 @@ impl Budgets {
     fn note(&self, seat: &Seat, transcript: &str, cut: Cut, left: LeftOut) -> Fitted {
         Fitted {
             model: seat.model.id().to_string(),
+            seat: self.group(seat),
             transcript: transcript.to_string(),
             cut,
             dropped: left.speeches,
@@ -176,6 +275,24 @@ impl Budgets {
             window: self.window(seat),
         }
     }
+}
+
+/// Tokens that a word of the answer may take, by those that one of the question takes: both are in
+/// the same language as a rule.
+fn tokens_per_word(question: &str) -> u64 {
+    let words = count_words(question).max(1) as f64;
+    let tokens = (weight(question) / words * DENSER).ceil() as u64;
+    tokens.clamp(TOKENS_PER_WORD, TOKENS_PER_WORD_MAX)
+}
+
+/// Tokens of the functions that stand beside every prompt of a seat.
+fn weight_of_tools(opening: &Opening, seat: &Seat) -> f64 {
+    let of_tool = |tool: &Tool| {
+        weight(&tool.name) + weight(&tool.description) + weight(&tool.parameters.to_string())
+    };
+    let own = seat.model.tools();
+    let rule = if own.is_empty() { 0.0 } else { TOOLS_RULE_TOKENS };
+    rule + own.iter().chain(&opening.tools).map(of_tool).sum::<f64>()
 }
 
 fn too_small(seat: &Seat, need: u64, window: u64, is_shrunk: bool) -> Fault {
@@ -200,15 +317,34 @@ fn too_small(seat: &Seat, need: u64, window: u64, is_shrunk: bool) -> Fault {
 /// Fails where a seat cannot hold the question, the files and an answer, whatever is left out of the
 /// discussion. To be asked before the first call.
 pub fn check_windows(opening: &Opening, method: &Method, seats: &[Seat]) -> Result<()> {
-    let (budgets, fixed) = (Budgets::default(), opening_prompt(opening));
-    let task = if method.seats_min > 1 { TASK_TOKENS } else { 0 };
+    let budgets = Budgets::new(opening, seats, &Past::none());
     for seat in seats {
-        let ceiling = budgets.ceiling(seat, Some(0), false);
-        let prompt = budgets.tokens(seat, fixed.weight(&Cut::default()));
-        let need = prompt + task + ceiling.visible;
-        if need > seat.window.tokens {
-            return Err(too_small(seat, need, seat.window.tokens, false));
+        for (prompt, more, length) in largest_prompts(opening, method, seat) {
+            let nothing = Cut { dropped: usize::MAX, ..Cut::default() };
+            let weight = prompt.weight(&nothing) + budgets.weight_of_tools(seat);
+            let need = budgets.tokens(seat, weight) + more + budgets.answer_least(seat, length);
+            if need > seat.window.tokens {
+                return Err(too_small(seat, need, seat.window.tokens, false));
+            }
         }
     }
     Ok(())
+}
+
+/// The prompts of a seat that need the most room, with what stands in them beside their own text and
+/// the length of their answers.
+fn largest_prompts(
+    opening: &Opening,
+    method: &Method,
+    seat: &Seat,
+) -> Vec<(Prompt, u64, Length)> {
+    if opening.council.is_some() {
+        let prompts = council::shortest_prompts(opening, seat);
+        return prompts.into_iter().map(|prompt| (prompt, 0, Length::Form)).collect();
+    }
+    let (more, length) = match method.seats_min {
+        1 => (0, Length::Any),
+        _ => (TASK_TOKENS, Length::Words(WORDS_MAX)),
+    };
+    vec![(opening_prompt(opening), more, length)]
 }

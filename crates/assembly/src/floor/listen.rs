@@ -4,7 +4,7 @@ use super::budget::Ceiling;
 use super::{Floor, Seat};
 use crate::event::{CutOff, Note, Parts, Said, Turn, What};
 use crate::repetition::Repetition;
-use crate::tokens::weight;
+use crate::tokens::Weighing;
 use althing_chat::{Answer, Ask, Delta, Stop, Usage};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::StreamExt;
@@ -16,9 +16,9 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 const BATCH_BYTES: usize = 4096;
 /// A reply longer than this is cut here, whatever its ceiling is.
 const REPLY_BYTES_MAX: usize = 256 * 1024;
-/// The ceiling counts tokens and we guess them on the high side: text beyond so many percent of it
-/// is surely too long.
-const CEILING_PERCENT: f64 = 130.0;
+/// The ceiling counts tokens and we guess them on the high side, by half for English: text beyond so
+/// many percent of it is too long.
+const CEILING_PERCENT: f64 = 150.0;
 
 /// What came of a turn.
 pub(super) struct Heard {
@@ -161,8 +161,8 @@ enum Reached {
 struct Limits {
     ceiling: Ceiling,
     bytes: usize,
-    text: f64,
-    thought: f64,
+    text: Weighing,
+    thought: Weighing,
     text_watch: Repetition,
     thought_watch: Repetition,
 }
@@ -170,7 +170,8 @@ struct Limits {
 impl Limits {
     fn new(ceiling: Ceiling) -> Limits {
         let (text_watch, thought_watch) = (Repetition::default(), Repetition::default());
-        Limits { ceiling, bytes: 0, text: 0.0, thought: 0.0, text_watch, thought_watch }
+        let (text, thought) = (Weighing::default(), Weighing::default());
+        Limits { ceiling, bytes: 0, text, thought, text_watch, thought_watch }
     }
 
     /// A turn that is out of time keeps what it has said; half a form is none.
@@ -186,12 +187,12 @@ impl Limits {
         match delta {
             Delta::Text(text) => self.reached_by_text(text),
             Delta::Reasoning(text) => {
-                self.thought += weight(text);
+                text.chars().for_each(|c| self.thought.add(c));
                 // A model of which nothing is known yet may think as long as any other.
                 let most = self.ceiling.reasoning.max(self.ceiling.visible) as f64;
                 let why = match self.thought_watch.push(text) {
                     Some(_) => "its thoughts went in circles".to_string(),
-                    None if self.thought * 100.0 <= most * CEILING_PERCENT => return None,
+                    None if self.thought.tokens() * 100.0 <= most * CEILING_PERCENT => return None,
                     None => format!("it thought for more than {most} tokens"),
                 };
                 Some(Reached::Thinking(why))
@@ -212,18 +213,15 @@ impl Limits {
             true => f64::INFINITY,
             false => self.ceiling.visible as f64 * CEILING_PERCENT / 100.0,
         };
-        let room = most - self.text;
-        self.text += weight(text);
-        if self.text <= most && self.bytes <= REPLY_BYTES_MAX {
-            return None;
-        }
-        // Of the piece that goes over, as much as there is room for.
-        let mut used = 0.0;
+        // Of a piece that goes over, as much as there is room for.
         let fits = |c: &char| {
-            used += weight(c.encode_utf8(&mut [0; 4]));
-            used <= room
+            self.text.add(*c);
+            self.text.tokens() <= most
         };
         let kept: usize = text.chars().take_while(fits).map(char::len_utf8).sum();
+        if kept == text.len() && self.bytes <= REPLY_BYTES_MAX {
+            return None;
+        }
         let bytes = (before + kept).min(REPLY_BYTES_MAX);
         Some(Reached::Text { cut: CutOff::Length, bytes })
     }

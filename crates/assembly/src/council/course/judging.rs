@@ -55,9 +55,8 @@ impl Council<'_> {
             may_ask: true,
             is_full: false,
         };
-        let language = self.floor.opening.language.as_deref();
         let labels: Vec<String> = plans.iter().map(|(label, _)| label.clone()).collect();
-        let write = |how: &prompt::How| prompt::judge(&self.task, plans, language, how);
+        let write = |how: &prompt::How| prompt::judge(&self.setting(), plans, how);
         let asked = asker.ask(write, |text| self.read_verdict(text, &labels)).await?;
         Ok(asked.result.map(|(verdict, _)| verdict))
     }
