@@ -117,7 +117,7 @@ fn what_only_one_prompt_has_gives_way_first() {
     let cut = cut_to(whole * 3 / 2);
     assert_eq!(cut.lasting(), Cut::default(), "what later prompts read is whole");
     assert!(cut.aside_chars.is_some_and(|chars| chars >= SPEECH_CHARS_MIN), "{cut:?}");
-    let cut = cut_to(whole / 4);
+    let cut = cut_to(whole * 2 / 3);
     assert_eq!(cut.dropped, 0, "{cut:?}: a round is shortened before it is dropped");
     assert!(cut.chars > 0 && cut.until == 4, "{cut:?}");
 }
@@ -186,7 +186,7 @@ fn speeches_are_shortened_at_sentence_ends_outside_code() {
     check("anything", 0, Some(("", 1)));
     // A block ends where its own fence does.
     let nested = "So.\n````md\n```\na. b.\n```\nc.\n````\nEnd. Of it.";
-    check(nested, 30, Some(("So.", 6)));
+    check(nested, 30, Some(("So.", 7)));
     check(nested, 37, Some(("So.\n````md\n```\na. b.\n```\nc.\n````\nEnd.", 2)));
     check("So.\n~~~\na. b.\n```\n~~~\nEnd. Of.", 17, Some(("So.", 4)));
     check("```cargo test``` is enough. So. It", 32, Some(("```cargo test``` is enough. So.", 1)));

@@ -43,8 +43,9 @@ const SMALL_WINDOW: u64 = 16_384;
 const TASK_TOKENS: u64 = 640;
 /// Words of the longest answer that a discussion asks for: its conclusion.
 const WORDS_MAX: u64 = super::SYNTHESIS_WORDS;
-/// A provider that says that a prompt is too long gets one of this share.
-const REFIT_PERCENT: u64 = 70;
+/// A provider that finds a prompt too long without naming a limit that says so gets one of at most
+/// this share.
+const REFIT_PERCENT: u64 = 50;
 /// What stands beside a prompt, such as a program's own instructions, has at most this share of the
 /// window; a report with more counts several calls.
 const BESIDE_SHARE: u64 = 4;
