@@ -353,9 +353,9 @@ impl Floor {
         cue: &Cue,
         by: &Turn,
     ) -> Result<Result<Outcome>> {
-        let (mut is_begun, mut wasted) = (false, None);
+        let (mut is_begun, mut wasted, mut refused) = (false, None, None);
         for is_last in [false, true] {
-            let fit = self.state().budgets.fit(self, seat, cue);
+            let fit = self.state().budgets.fit(self, seat, cue, refused);
             let fit = match fit {
                 Ok(fit) => fit,
                 Err(fault) => {
@@ -386,7 +386,8 @@ impl Floor {
                 Err(fault)
                     if fault.kind == Kind::ContextTooLong && heard.chars == 0 && may_repeat =>
                 {
-                    state.budgets.learn_refusal(seat, fit.weight, cue, fault);
+                    state.budgets.learn_refusal(seat, fault);
+                    refused = Some(fit.weight);
                     continue;
                 }
                 Err(_) if heard.is_used_up && is_limited && may_repeat => {
@@ -437,7 +438,10 @@ impl Floor {
     /// `asked`: characters of the prompt.
     fn outcome(&self, seat: &Seat, asked: usize, cue: &Cue, heard: listen::Heard) -> Outcome {
         let fault = match heard.said {
-            Ok(said) => return Outcome::Said(Box::new(self.account(seat, asked, said, cue))),
+            Ok(said) => {
+                let said = self.account(seat, asked, heard.chars, said, cue);
+                return Outcome::Said(Box::new(said));
+            }
             Err(fault) => fault,
         };
         // A call that was refused costs nothing; one that broke off has been paid for so far.
@@ -447,11 +451,12 @@ impl Floor {
         Outcome::Failed(Failure { cost_usd, usage: heard.usage, answered, ..Failure::from(&fault) })
     }
 
-    /// Adds parts and cost to what was heard.
-    fn account(&self, seat: &Seat, asked: usize, mut said: Said, cue: &Cue) -> Said {
+    /// Adds parts and cost to what was said. All `heard` characters are paid for, those too that
+    /// are not kept.
+    fn account(&self, seat: &Seat, asked: usize, heard: usize, said: Said, cue: &Cue) -> Said {
+        let mut said = said;
         said.parts = (cue.parse)(&said.text);
-        let guess = || Usage::guess(asked, Some(said.text.chars().count()));
-        let usage = said.usage.unwrap_or_else(guess);
+        let usage = said.usage.unwrap_or_else(|| Usage::guess(asked, Some(heard)));
         said.cost_usd = seat.price.as_ref().map(|price| price(&usage));
         said
     }

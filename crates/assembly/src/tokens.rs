@@ -47,19 +47,10 @@ impl TokenEstimate {
         let guess = weight + AROUND;
         let share = (tokens as f64 / guess).min(SHARE_MAX);
         let beside = tokens as f64 - guess * share;
-        if share >= SHARE_MIN && beside <= beside_max as f64 {
-            self.add(Report { share, beside });
+        if share < SHARE_MIN || beside > beside_max as f64 {
+            return;
         }
-    }
-
-    /// Learns that a request with `weight` takes at least so many tokens, whatever was guessed.
-    pub fn raise(&mut self, weight: f64, tokens: u64) {
-        let share = tokens as f64 / (weight + AROUND);
-        self.add(Report { share, beside: 0.0 });
-    }
-
-    fn add(&mut self, report: Report) {
-        self.reports.push_back(report);
+        self.reports.push_back(Report { share, beside });
         if self.reports.len() > REPORTS_MAX {
             self.reports.pop_front();
         }
@@ -202,14 +193,5 @@ mod tests {
         estimate.learn(76.0, 15_100, 50_000);
         let of_long = estimate.tokens(9_976.0);
         assert!((20_000..40_000).contains(&of_long), "{of_long}");
-    }
-
-    #[test]
-    fn a_prompt_that_was_too_long_raises_the_guess() {
-        let mut estimate = TokenEstimate::default();
-        estimate.raise(976.0, 4_000);
-        assert_eq!(estimate.tokens(976.0) / 10, 420);
-        (0..REPORTS_MAX).for_each(|_| estimate.learn(976.0, 900, 0));
-        assert_eq!(estimate.tokens(976.0) / 10, 94, "it is forgotten when better is known");
     }
 }

@@ -115,6 +115,13 @@ impl Transcript {
         self.quotes().next().is_none()
     }
 
+    /// Returns the cut that leaves out the most: the newest speech without its words is left, or all
+    /// of them where none is dropped.
+    pub(crate) fn shortest_cut(&self) -> Cut {
+        let dropped = if self.keeps_all { 0 } else { self.len().saturating_sub(1) };
+        Cut { dropped, until: self.len(), chars: 0, aside_chars: Some(0) }
+    }
+
     /// Returns what `cut` leaves out.
     pub fn left_out(&self, cut: &Cut) -> LeftOut {
         let mut left = LeftOut::default();

@@ -30,6 +30,7 @@ impl Model for Leash {
         let listening = Listening {
             speaking: self.model.speak(ask),
             attempt: self.attempt,
+            left: self.attempt,
             until: self.until,
             deadline: self.until.min(Instant::now() + self.attempt),
             enough: self.enough.clone(),
@@ -43,6 +44,8 @@ impl Model for Leash {
 struct Listening {
     speaking: Speaking,
     attempt: Duration,
+    /// What is left of the attempt, without the time in line.
+    left: Duration,
     until: Instant,
     deadline: Instant,
     enough: watch::Receiver<bool>,
@@ -69,8 +72,13 @@ impl Listening {
     fn take(&mut self, delta: Delta) -> Result<Delta> {
         match &delta {
             // Time in line is not the model's own, but it is the run's.
-            Delta::Queued => self.deadline = self.until,
-            Delta::Started => self.deadline = self.until.min(Instant::now() + self.attempt),
+            Delta::Queued => {
+                self.left = self.deadline.saturating_duration_since(Instant::now()).min(self.left);
+                self.deadline = self.until;
+            }
+            Delta::Started => {
+                self.deadline = self.until.min(self.deadline).min(Instant::now() + self.left)
+            }
             Delta::Text(text) => self.has_spoken |= !text.trim().is_empty(),
             Delta::Stop(Stop::Refused) => {}
             // An empty answer and a refusal are the same to the one who asked.

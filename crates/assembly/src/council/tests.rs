@@ -3,3 +3,4 @@
 mod course;
 pub(crate) mod kit;
 mod resume;
+mod windows;

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 /// goes over by half is not cut off.
 const TOKENS_PER_WORD: u64 = 3;
 /// The same at most, for languages of which a word takes many tokens.
-const TOKENS_PER_WORD_MAX: u64 = 12;
+const TOKENS_PER_WORD_MAX: u64 = 24;
 /// What a word of an answer may take more than one of the question.
 const DENSER: f64 = 1.5;
 /// Tokens on top, so that a short answer has room for its labels.
@@ -143,16 +143,10 @@ impl Budgets {
         self.learn(seat, weight, input, is_hidden || past.has_thought(turn));
     }
 
-    /// Takes note that a request of `weight` was too long. The window is as large as the provider
-    /// says; where the request fits into that even so, our guess of its tokens was too low.
-    pub fn learn_refusal(&mut self, seat: &Seat, weight: f64, length: &Cue, fault: &Fault) {
+    /// Takes note that the provider found a request too long, and of the window that it named.
+    pub fn learn_refusal(&mut self, seat: &Seat, fault: &Fault) {
         if let Some(named) = fault.context_tokens.filter(|named| *named < self.window(seat)) {
             self.windows.insert(self.group(seat), named);
-        }
-        let (guess, window) = (self.tokens(seat, weight), self.window(seat));
-        if guess + self.answer_least(seat, Length::of(length)) <= window {
-            let really = window * 100 / REFIT_PERCENT;
-            self.estimates.entry(seat.model.id().to_string()).or_default().raise(weight, really);
         }
     }
 
@@ -197,11 +191,8 @@ impl Budgets {
             Length::Form => room.max(least),
             Length::Any => room.clamp(least, ANSWER_TOKENS_MAX.max(least)),
         };
-        let reasoning = match self.thinks.get(seat.model.id()) {
-            Some(false) => 0,
-            _ => REASONING_TOKENS_MAX,
-        };
-        Ceiling { visible, reasoning, is_form: matches!(length, Length::Form) }
+        let is_form = matches!(length, Length::Form);
+        Ceiling { visible, reasoning: REASONING_TOKENS_MAX, is_form }
     }
 
     /// Tokens that a prompt may have: with room for thoughts as long as that is possible.
@@ -212,18 +203,30 @@ impl Budgets {
         [most.saturating_sub(thinking), most]
     }
 
-    /// Fits `cue` into the window of `seat`.
-    pub fn fit(&mut self, floor: &Floor, seat: &Seat, cue: &Cue) -> Result<Fit> {
+    /// Fits `cue` into the window of `seat`. `refused` is the weight of a prompt for the same that
+    /// its provider found too long, though it seemed to fit: this one is about half of it.
+    pub fn fit(
+        &mut self,
+        floor: &Floor,
+        seat: &Seat,
+        cue: &Cue,
+        refused: Option<f64>,
+    ) -> Result<Fit> {
         let length = Length::of(cue);
         let said = cue.prompt.quoted();
         let key = (self.group(seat), said.name.to_string());
         let before = self.cuts.get(&key).copied().unwrap_or_default();
         let weight = |cut: &Cut| cue.prompt.weight(cut) + self.weight_of_tools(seat);
         let tokens = |cut: &Cut| self.tokens(seat, weight(cut));
-        let mut limits = self.prompt_limits(seat, length).into_iter();
+        let [roomy, most] = self.prompt_limits(seat, length);
+        let shortest = tokens(&said.shortest_cut());
+        // Where even the shortest prompt is more than half, it is tried all the same.
+        let half = |refused| (self.tokens(seat, refused) * REFIT_PERCENT / 100).max(shortest);
+        let half = refused.map_or(u64::MAX, half);
+        let mut limits = [roomy.min(half), most.min(half)].into_iter();
         let Some(cut) = limits.find_map(|most| fit(&said, before, most, tokens)) else {
-            let newest = Cut { dropped: said.len(), aside_chars: Some(0), ..Cut::default() };
-            let need = tokens(&newest) + self.answer_least(seat, length);
+            let nothing = Cut { dropped: said.len(), aside_chars: Some(0), ..Cut::default() };
+            let need = tokens(&nothing) + self.answer_least(seat, length);
             let is_shrunk = self.windows.contains_key(&self.group(seat));
             return Err(too_small(seat, need, self.window(seat), is_shrunk));
         };
@@ -232,7 +235,11 @@ impl Budgets {
         let weight = weight(&cut);
         let room = self.window(seat).saturating_sub(self.tokens(seat, weight));
         let ceiling = self.ceiling(seat, length, room);
-        let max_tokens = self.limit(seat, ceiling, room, cue.words.is_some());
+        let max_tokens = match refused {
+            // It may have been the limit that was too much beside the prompt.
+            Some(_) => Some(ceiling.visible).filter(|_| self.window(seat) <= SMALL_WINDOW),
+            None => self.limit(seat, ceiling, room, cue.words.is_some()),
+        };
         self.cuts.insert(key, cut.lasting());
         let ask = Ask {
             tools: floor.opening.tools.clone(),
@@ -258,9 +265,13 @@ impl Budgets {
         room: u64,
         is_length_asked: bool,
     ) -> Option<u64> {
-        let is_known = self.thinks.contains_key(seat.model.id());
+        let thinks = self.thinks.get(seat.model.id()).copied();
+        // Calls of functions count as thoughts: nobody knows how long they are.
+        let has_tools = self.weight_of_tools(seat) > 0.0;
+        let is_known = thinks.is_some() && !has_tools;
         let is_told = self.window(seat) <= SMALL_WINDOW || (is_known && is_length_asked);
-        let all = (ceiling.visible + ceiling.reasoning).min(room.max(ceiling.visible));
+        let unseen = if thinks == Some(false) && !has_tools { 0 } else { ceiling.reasoning };
+        let all = (ceiling.visible + unseen).min(room.max(ceiling.visible));
         is_told.then_some(all)
     }
 
@@ -334,11 +345,7 @@ pub fn check_windows(opening: &Opening, method: &Method, seats: &[Seat]) -> Resu
 
 /// The prompts of a seat that need the most room, with what stands in them beside their own text and
 /// the length of their answers.
-fn largest_prompts(
-    opening: &Opening,
-    method: &Method,
-    seat: &Seat,
-) -> Vec<(Prompt, u64, Length)> {
+fn largest_prompts(opening: &Opening, method: &Method, seat: &Seat) -> Vec<(Prompt, u64, Length)> {
     if opening.council.is_some() {
         let prompts = council::shortest_prompts(opening, seat);
         return prompts.into_iter().map(|prompt| (prompt, 0, Length::Form)).collect();

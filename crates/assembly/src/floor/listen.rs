@@ -72,14 +72,13 @@ pub(super) async fn listen(
         // Calls of tools that nobody offered say nothing.
         answer.tool_calls.clear();
     }
-    let chars = answer.text.chars().count() + answer.reasoning.chars().count();
     let took_ms = began.elapsed().as_millis() as u64;
     let (usage, has_called) = (answer.usage, purse.has_called);
     let is_used_up = is_used_up(&answer);
     let is_hidden = usage.and_then(|it| it.reasoning).is_some_and(|tokens| tokens > 0);
     let thinks = !answer.reasoning.is_empty() || is_hidden || is_used_up;
     let said = heard?.and_then(|cut| said(answer, cut, took_ms));
-    Ok(Heard { said, chars, usage, is_used_up, thinks, has_called })
+    Ok(Heard { said, chars: limits.chars, usage, is_used_up, thinks, has_called })
 }
 
 /// Listens to the end or to a limit. The outer error ends the run, the inner one loses the turn.
@@ -92,20 +91,20 @@ async fn hear(
 ) -> Result<Result<Option<CutOff>>> {
     let (floor, seat) = (purse.floor, purse.seat);
     let max = floor.rules.turn_max;
-    let mut deadline = Some(Instant::now() + max);
+    let mut clock = TurnClock::start(max);
     let mut speaking = seat.model.speak(ask);
     loop {
         let next = tokio::select! {
             biased;
             // First, so that a model which never stops to breathe cannot outrun it.
-            () = at(deadline) => return Ok(limits.late(answer, too_late(max))),
+            () = at(clock.deadline) => return Ok(limits.cut(answer, CutOff::Time, too_late(max))),
             next = speaking.next() => next,
             () = at(batch.due()) => { batch.flush(floor).await?; continue }
         };
         let delta = match next {
             Some(Ok(delta)) => delta,
             Some(Err(fault)) if fault.kind == Kind::TimedOut => {
-                return Ok(limits.late(answer, fault));
+                return Ok(limits.cut(answer, CutOff::Time, fault));
             }
             Some(Err(fault)) => return Ok(Err(fault)),
             None if answer.stop.is_some() => {
@@ -120,17 +119,12 @@ async fn hear(
             Delta::Text(text) => batch.add(floor, text, false).await?,
             Delta::Reasoning(text) => batch.add(floor, text, true).await?,
             Delta::Queued => {
-                deadline = None;
+                clock.pause();
                 batch.note(floor, Note::Queued).await?;
             }
-            Delta::Started => {
-                // Whoever did not stand in line started with the turn.
-                let was_queued = deadline.is_none();
-                deadline = Some(Instant::now() + max);
-                if was_queued {
-                    batch.note(floor, Note::Started).await?;
-                }
-            }
+            // Whoever did not stand in line started with the turn.
+            Delta::Started if clock.resume() => batch.note(floor, Note::Started).await?,
+            Delta::Started => {}
             Delta::Retrying(retry) => batch.note(floor, Note::Retrying(retry.clone())).await?,
             Delta::Calling(call) => batch.note(floor, Note::Calling(call.clone())).await?,
             Delta::Called(called) => batch.note(floor, Note::Called(called.clone())).await?,
@@ -139,11 +133,13 @@ async fn hear(
         answer.add(delta);
         match reached {
             None => {}
-            Some(Reached::Thinking(why)) => return Ok(Err(Fault::new(Kind::Upstream, why))),
+            Some(Reached::Thinking { cut, why }) => {
+                return Ok(limits.cut(answer, cut, Fault::new(Kind::Upstream, why)));
+            }
             Some(Reached::Text { cut, bytes }) => {
                 answer.text.truncate(answer.text.floor_char_boundary(bytes));
-                answer.stop = Some(Stop::Length);
-                return Ok(Ok(Some(cut)));
+                let said_nothing = Fault::new(Kind::Upstream, "the model said nothing");
+                return Ok(limits.cut(answer, cut, said_nothing));
             }
         }
     }
@@ -153,13 +149,42 @@ async fn hear(
 enum Reached {
     /// So many bytes of the text are kept.
     Text { cut: CutOff, bytes: usize },
-    /// Why.
-    Thinking(String),
+    /// Words that came before are kept.
+    Thinking { cut: CutOff, why: String },
+}
+
+/// The time that a turn has left. It does not run while the model stands in line.
+struct TurnClock {
+    left: Duration,
+    deadline: Option<Instant>,
+}
+
+impl TurnClock {
+    fn start(left: Duration) -> TurnClock {
+        TurnClock { left, deadline: Some(Instant::now() + left) }
+    }
+
+    fn pause(&mut self) {
+        if let Some(deadline) = self.deadline.take() {
+            self.left = deadline.saturating_duration_since(Instant::now());
+        }
+    }
+
+    /// Goes on; returns whether it stood still.
+    fn resume(&mut self) -> bool {
+        let was_paused = self.deadline.is_none();
+        if was_paused {
+            *self = TurnClock::start(self.left);
+        }
+        was_paused
+    }
 }
 
 /// How much a turn has said, and whether it repeats itself.
 struct Limits {
     ceiling: Ceiling,
+    /// Characters that came, kept or not.
+    chars: usize,
     bytes: usize,
     text: Weighing,
     thought: Weighing,
@@ -171,31 +196,34 @@ impl Limits {
     fn new(ceiling: Ceiling) -> Limits {
         let (text_watch, thought_watch) = (Repetition::default(), Repetition::default());
         let (text, thought) = (Weighing::default(), Weighing::default());
-        Limits { ceiling, bytes: 0, text, thought, text_watch, thought_watch }
+        Limits { ceiling, chars: 0, bytes: 0, text, thought, text_watch, thought_watch }
     }
 
-    /// A turn that is out of time keeps what it has said; half a form is none.
-    fn late(&self, answer: &mut Answer, fault: Fault) -> Result<Option<CutOff>> {
-        if answer.text.trim().is_empty() || self.ceiling.is_form {
+    /// Ends a turn before the model does: what was said is kept. Without a word it is `fault`; half
+    /// a form is no answer either, but for one that is too long, whose reader may still find it.
+    fn cut(&self, answer: &mut Answer, cut: CutOff, fault: Fault) -> Result<Option<CutOff>> {
+        let is_half = self.ceiling.is_form && cut != CutOff::Length;
+        if answer.text.trim().is_empty() || is_half {
             return Err(fault);
         }
         answer.stop = Some(Stop::Length);
-        Ok(Some(CutOff::Time))
+        Ok(Some(cut))
     }
 
     fn reached(&mut self, delta: &Delta) -> Option<Reached> {
         match delta {
             Delta::Text(text) => self.reached_by_text(text),
             Delta::Reasoning(text) => {
+                self.chars += text.chars().count();
                 text.chars().for_each(|c| self.thought.add(c));
-                // A model of which nothing is known yet may think as long as any other.
-                let most = self.ceiling.reasoning.max(self.ceiling.visible) as f64;
-                let why = match self.thought_watch.push(text) {
-                    Some(_) => "its thoughts went in circles".to_string(),
-                    None if self.thought.tokens() * 100.0 <= most * CEILING_PERCENT => return None,
-                    None => format!("it thought for more than {most} tokens"),
-                };
-                Some(Reached::Thinking(why))
+                let most = self.ceiling.reasoning as f64;
+                if self.thought_watch.push(text).is_some() {
+                    let why = "its thoughts went in circles".to_string();
+                    return Some(Reached::Thinking { cut: CutOff::Looping, why });
+                }
+                let is_too_long = self.thought.tokens() * 100.0 > most * CEILING_PERCENT;
+                let why = || format!("it thought for more than {most} tokens");
+                is_too_long.then(|| Reached::Thinking { cut: CutOff::Length, why: why() })
             }
             _ => None,
         }
@@ -204,6 +232,7 @@ impl Limits {
     fn reached_by_text(&mut self, text: &str) -> Option<Reached> {
         let before = self.bytes;
         self.bytes += text.len();
+        self.chars += text.chars().count();
         let kept = (!self.ceiling.is_form).then(|| self.text_watch.push(text)).flatten();
         if let Some(bytes) = kept {
             return Some(Reached::Text { cut: CutOff::Looping, bytes });

@@ -1,6 +1,7 @@
 //! Time, money and mishaps on the floor itself.
 
 mod budget;
+mod limits;
 
 use super::*;
 use crate::event::{Ending, Event, Totals};
@@ -236,7 +237,7 @@ async fn each_round_of_calls_sets_money_aside() {
         let steps = (0..count).flat_map(|_| [Step::Called("add", "{}", "3"), Step::Say("so ")]);
         let steps: Vec<Step> = steps.collect();
         let mut table = kit::table("answer", 1).script(move |_| steps.clone());
-        (table.price, table.opening.max_cost_usd) = (Some(1.0), Some(3.5));
+        (table.price, table.opening.max_cost_usd) = (kit::flat_price(1.0), Some(3.5));
         table
     };
     assert_eq!(ending(&rounds(2).hold().await), &Ending::Completed);
@@ -252,7 +253,7 @@ async fn the_cost_limit_stops_before_the_call_that_would_break_it() {
         let clean = whole.hold().await;
         for calls in 0..whole.stage.calls().len() {
             let mut limited = kit::table(method.name, 4);
-            limited.price = Some(1.0);
+            limited.price = kit::flat_price(1.0);
             limited.opening.max_cost_usd = Some(calls as f64 + 0.5);
             let events = limited.hold().await;
             let Ending::Failed(failure) = ending(&events) else { panic!("it ends at the limit") };
@@ -271,7 +272,7 @@ async fn the_cost_limit_stops_before_the_call_that_would_break_it() {
 #[tokio::test(start_paused = true)]
 async fn the_limit_is_told_with_its_numbers() {
     let mut table = table();
-    table.price = Some(1.0);
+    table.price = kit::flat_price(1.0);
     table.opening.max_cost_usd = Some(2.5);
     let log = render(&table.hold().await);
     let want = "=> cost_limit: stopped at the cost limit: $2.0000 spent or under way, the next call \
@@ -285,7 +286,7 @@ async fn totals_count_what_is_known() {
         0 => vec![Step::UsageOf(100, 20), Step::SayText(voice(call))],
         _ => vec![Step::SayText(voice(call))],
     });
-    table.price = Some(0.5);
+    table.price = kit::flat_price(0.5);
     let totals = |events: &[Event]| match &events.last().unwrap().what {
         What::RunEnded { totals, .. } => *totals,
         other => panic!("{other:?}"),
@@ -313,7 +314,7 @@ async fn a_turn_that_breaks_off_costs_and_a_refused_one_does_not() {
             1 => steps.clone(),
             _ => vec![Step::SayText(voice(call))],
         });
-        table.price = Some(0.5);
+        table.price = kit::flat_price(0.5);
         let events = table.hold().await;
         let failed = events.iter().find_map(|event| match &event.what {
             What::TurnEnded { outcome: outcome @ Outcome::Failed(_), .. } => Some(outcome.clone()),

@@ -3,7 +3,7 @@
 use super::kit::{good, plan, render, say, settled, table, task, verdict};
 use crate::council::Terms;
 use crate::council::schema::Form;
-use crate::methods::tests::kit::{Call, Table};
+use crate::methods::tests::kit::{Call, Table, flat_price};
 use althing_chat::Stop;
 use althing_stdx::Kind;
 use althing_testkit::Step::{self, *};
@@ -487,7 +487,7 @@ async fn the_judge_sees_no_names_and_the_person_sees_them_all() {
 #[tokio::test(start_paused = true)]
 async fn a_cost_limit_ends_the_run_and_it_can_go_on() {
     let mut table = table(2, same).script(good);
-    table.price = Some(0.4);
+    table.price = flat_price(0.4);
     table.opening.max_cost_usd = Some(1.0);
     let events = table.hold().await;
     expect![[r#"

@@ -1,14 +1,15 @@
 //! Prompts that fit their windows and turns that end.
 
+use super::limits::first_turn;
 use super::*;
-use crate::event::{CutOff, Fitted, Note, Said};
+use crate::event::{Fitted, Note};
 use crate::prompt::hear;
 use crate::tokens::weight;
 use althing_chat::{Usage, WindowSource};
 use althing_testkit::Stage;
 
 /// Different words every time, so that nothing repeats.
-fn prose(seed: usize, words: usize) -> String {
+pub(super) fn prose(seed: usize, words: usize) -> String {
     let word = |at: usize| format!("w{:x}{}", seed * 7919 + at * 31, ["", ",", "", ". So"][at % 4]);
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
@@ -22,7 +23,7 @@ fn talkative(method: &str, seats: usize, window: u64) -> Table {
     Table { window, ..table }
 }
 
-fn prompt_tokens(ask: &Ask) -> u64 {
+pub(super) fn prompt_tokens(ask: &Ask) -> u64 {
     ask.messages.iter().map(|message| weight(&message.text)).sum::<f64>() as u64 + 24
 }
 
@@ -68,7 +69,22 @@ async fn what_was_left_out_is_in_the_log_and_in_the_prompt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_run_keeps_its_cuts_and_marks() {
-    let mut table = talkative("standard", 2, 3_000);
+    check_resumed(talkative("standard", 2, 3_000)).await;
+}
+
+/// What the models' own counts taught before the stop is known after it.
+#[tokio::test(start_paused = true)]
+async fn a_resumed_run_knows_what_its_turns_have_taught() {
+    let table = talkative("standard", 2, 3_000).script(|call| {
+        let tokens = prompt_tokens(call.ask) * 13 / 10;
+        let seed = call.seat * 1000 + call.nth;
+        let text = format!("{}\n{}", voice(call), prose(seed, 150));
+        vec![Step::SayText(text), Step::UsageOf(tokens, 300)]
+    });
+    check_resumed(Table { window: 3_000, ..table }).await;
+}
+
+async fn check_resumed(mut table: Table) {
     table.opening.turns = 12;
     let whole = table.hold().await;
     // The same log up to the last turn of the discussion, resumed: its next prompt begins alike.
@@ -104,6 +120,94 @@ async fn later_prompts_of_a_seat_begin_as_the_earlier_ones_did() {
             }
         }
     }
+}
+
+/// A provider that counts tokens more coarsely than we guess and refuses what its window does not
+/// hold: the guess is raised, and every method ends.
+#[tokio::test(start_paused = true)]
+async fn every_method_ends_where_tokens_are_smaller_than_was_guessed() {
+    let really = |ask: &Ask| ask.messages.iter().map(|it| it.text.chars().count()).sum::<usize>();
+    for method in ALL {
+        for names_the_limit in [true, false] {
+            let table = kit::table(method.name, 4).script(move |call| {
+                let tokens = really(call.ask) as u64 * 2 / 3;
+                if tokens + u64::from(call.ask.max_tokens.unwrap()) > 8_192 {
+                    let fault = Fault::new(Kind::ContextTooLong, "too long");
+                    let named = names_the_limit.then_some(8_192);
+                    return vec![Step::FailWith(fault.context_tokens(named))];
+                }
+                let seed = call.seat * 1000 + call.nth;
+                let text = format!("{}\n{}", voice(call), prose(seed, 150));
+                vec![Step::SayText(text), Step::UsageOf(tokens, 300)]
+            });
+            let events = Table { window: 8_192, ..table }.hold().await;
+            assert_eq!(ending(&events), &Ending::Completed, "{}", method.name);
+            let refused = render(&events).matches("FAILED").count();
+            assert_eq!(refused, 0, "{}: {}", method.name, render(&events));
+        }
+    }
+}
+
+/// What the check before the run lets through is never found too large later on.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_may_begin_finds_room_for_every_turn() {
+    let mut begun = 0;
+    for method in ALL.iter().copied().chain([crate::method("answer").unwrap()]) {
+        for window in [2_048, 4_096, 8_192] {
+            for share in [20, 40, 50, 60, 64, 70, 80, 90] {
+                for thinks in [false, true] {
+                    let mut table = thoughtful(method.name, window, thinks);
+                    table.opening.question = prose(3, (window * share / 100 / 8) as usize);
+                    let floor = table.floor(Past::none(), Arc::new(Record::new(&[])));
+                    if check_windows(&floor.opening, floor.method, floor.seats()).is_err() {
+                        continue;
+                    }
+                    begun += 1;
+                    let told = render(&table.hold().await);
+                    let name = method.name;
+                    assert!(!told.contains("context_too_long"), "{name} {window} {share}: {told}");
+                }
+            }
+        }
+    }
+    assert!(begun > 100, "{begun}");
+}
+
+fn thoughtful(method: &str, window: u64, thinks: bool) -> Table {
+    let seats = if method == "answer" { 1 } else { 4 };
+    let table = kit::table(method, seats).script(move |call| {
+        let seed = call.seat * 1000 + call.nth;
+        let text = Step::SayText(format!("{}\n{}", voice(call), prose(seed, 60)));
+        if thinks { vec![Step::ThinkText("Well, tea then.".into()), text] } else { vec![text] }
+    });
+    Table { window, ..table }
+}
+
+#[tokio::test(start_paused = true)]
+async fn seats_of_one_model_have_windows_of_their_own() {
+    let mut table = talkative("standard", 2, 40_000);
+    table.opening.seats[1].model = table.opening.seats[0].model.clone();
+    table.opening.seats[1].context_tokens = Some(2_048);
+    table.opening.turns = 8;
+    let events = table.hold().await;
+    let noted = notes(&events);
+    assert!(!noted.is_empty() && noted.iter().all(|it| it.seat == 1), "{noted:?}");
+    let calls = table.stage.calls();
+    let windows: Vec<u64> = calls.iter().filter_map(|call| call.ask.context_tokens).collect();
+    assert!(windows.contains(&2_048) && windows.contains(&40_000));
+}
+
+/// Functions were called for the answer, and their results were too much for the provider.
+#[tokio::test(start_paused = true)]
+async fn functions_are_not_called_again_for_a_prompt_that_was_too_long() {
+    let table = table().script(|call| match (call.seat, call.nth) {
+        (0, 0) => {
+            vec![Step::Called("clock", "{}", "noon"), Step::Fail(Kind::ContextTooLong, "too long")]
+        }
+        _ => vec![Step::SayText(voice(call))],
+    });
+    let told = render(&table.hold().await);
+    assert!(told.contains("&ada IDEATOR: FAILED context_too_long"), "{told}");
 }
 
 fn is_synthesis_ask(ask: &Ask) -> bool {
@@ -203,105 +307,4 @@ async fn a_question_that_no_window_holds_is_refused_before_the_first_call() {
     table.opening.question = "Tea?".into();
     check(&table).unwrap();
     assert_eq!(Window::UNKNOWN.source, WindowSource::Default);
-}
-
-/// The first turn of a table, whose first voice plays `steps`.
-async fn first_turn(steps: Vec<Step>) -> Outcome {
-    let table = table().script(move |call| match (call.seat, call.nth) {
-        (0, 0) => steps.clone(),
-        _ => vec![Step::SayText(voice(call))],
-    });
-    let events = table.hold().await;
-    let ends = events.into_iter().filter_map(|event| match event.what {
-        What::TurnEnded { by, outcome } if by.turn == 0 => Some(outcome),
-        _ => None,
-    });
-    ends.into_iter().next().unwrap()
-}
-
-fn said(outcome: Outcome) -> Said {
-    match outcome {
-        Outcome::Said(said) => *said,
-        Outcome::Failed(failure) => panic!("{failure:?}"),
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_endless_answer_is_cut_at_its_ceiling_and_says_so() {
-    let steps = (0..400).map(|at| Step::SayText(prose(at, 40) + " ")).collect();
-    let said = said(first_turn(steps).await);
-    assert_eq!((said.cut, said.stop), (Some(CutOff::Length), Stop::Length));
-    let words = said.text.split(' ').count();
-    assert!((150..2_000).contains(&words), "{words}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_loop_is_cut_where_it_begins() {
-    let start = "Tea is cheaper to make. ";
-    let steps = vec![Step::Say(start), Step::SayText("It is what it is. ".repeat(900))];
-    let said = said(first_turn(steps).await);
-    assert_eq!(said.cut, Some(CutOff::Looping));
-    assert_eq!(said.text, "Tea is cheaper to make. It is what it is");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cut_is_told_to_those_who_read_the_speech() {
-    let table = table().script(|call| match (call.seat, call.nth) {
-        (0, 0) => vec![Step::SayText("It is what it is. ".repeat(900))],
-        _ => vec![Step::SayText(voice(call))],
-    });
-    table.hold().await;
-    let heard = hear(&table.stage.calls().last().unwrap().ask);
-    let critiques =
-        table.stage.calls().iter().map(|call| hear(&call.ask)).find(|it| it.quotes.len() == 3);
-    let names: Vec<String> = critiques.unwrap_or(heard).quotes.into_iter().map(|it| it.0).collect();
-    assert!(names.contains(&"ada, cut off: it repeated itself".to_string()), "{names:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_turn_that_is_out_of_time_keeps_what_it_said() {
-    let half = "Tea, because it is cheaper to make and everyone here likes it. And";
-    let said = said(first_turn(vec![Step::Say(half), Step::Hang]).await);
-    assert_eq!((said.cut, said.text.as_str()), (Some(CutOff::Time), half));
-    let outcome = first_turn(vec![Step::Think("Tea"), Step::Hang]).await;
-    assert!(matches!(outcome, Outcome::Failed(failure) if failure.kind == Kind::TimedOut));
-}
-
-#[tokio::test(start_paused = true)]
-async fn thinking_has_a_ceiling_of_its_own() {
-    let think = |at: usize| Step::ThinkText(prose(at, 50) + " ");
-    let mut steps: Vec<Step> = (0..40).map(think).collect();
-    steps.push(Step::Say("Tea."));
-    assert_eq!(said(first_turn(steps).await).text, "Tea.", "longer than an answer may be");
-    let endless = first_turn((0..2_000).map(think).collect()).await;
-    let Outcome::Failed(failure) = endless else { panic!("it never comes to an answer") };
-    assert!(failure.message.starts_with("it thought for more than"), "{}", failure.message);
-    let circles = vec![Step::ThinkText("wait, no. ".repeat(2_000)), Step::Hang];
-    let Outcome::Failed(failure) = first_turn(circles).await else { panic!("it goes in circles") };
-    assert_eq!(failure.message, "its thoughts went in circles");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_model_that_does_not_think_gets_the_visible_limit_and_the_estimate_learns() {
-    let table = table().script(|call| {
-        let usage = Usage { input: Some(prompt_tokens(call.ask) * 7 / 10), ..Usage::default() };
-        vec![Step::SayText(voice(call)), Step::UsageOf(usage.input.unwrap(), 20)]
-    });
-    table.hold().await;
-    let calls = table.stage.calls();
-    let of_ada: Vec<_> = calls.iter().filter(|call| call.seat == "test:ada-1").collect();
-    let limits: Vec<u32> = of_ada.iter().map(|call| call.ask.max_tokens.unwrap()).collect();
-    assert!(limits[0] > 4_000, "nothing is known of it yet: {limits:?}");
-    assert!(limits[1..].iter().all(|limit| *limit < 2_000), "{limits:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_large_model_is_told_no_limit_before_it_is_known_whether_it_thinks() {
-    let table = Table { window: 200_000, ..table() };
-    table.hold().await;
-    let calls = table.stage.calls();
-    let of_ada = calls.iter().filter(|call| call.seat == "test:ada-1");
-    let limits: Vec<_> = of_ada.map(|call| call.ask.max_tokens).collect();
-    assert_eq!(limits[0], None);
-    assert!(limits[1..].iter().all(|limit| limit.is_some_and(|it| it < 2_000)), "{limits:?}");
 }

@@ -26,13 +26,18 @@ pub(crate) struct Call<'a> {
 
 type Script = Arc<dyn Fn(&Call) -> Vec<Step> + Send + Sync>;
 
+/// The same price for every call.
+pub(crate) fn flat_price(dollars: f64) -> Option<Price> {
+    Some(Arc::new(move |_: &Usage| dollars))
+}
+
 /// Everything a run needs; changed field by field.
 #[derive(Clone)]
 pub(crate) struct Table {
     pub opening: Opening,
     pub rules: Rules,
-    /// Dollars of every call.
-    pub price: Option<f64>,
+    /// Dollars of a call.
+    pub price: Option<Price>,
     /// Tokens of every seat's window.
     pub window: u64,
     pub script: Script,
@@ -128,15 +133,17 @@ impl Table {
         let model = Scripted::from_fn(&info.model, move |ask, nth| {
             script(&Call { seat, name: &name, ask, heard: hear(ask), nth })
         });
-        let price = self.price.map(|price| Arc::new(move |_: &Usage| price) as Price);
         let model = Arc::new(model.on(&self.stage));
         Seat {
             index: seat,
             name: info.name,
             stance: info.stance,
             model,
-            price,
-            window: Window { tokens: self.window, ..Window::UNKNOWN },
+            price: self.price.clone(),
+            window: Window {
+                tokens: info.context_tokens.unwrap_or(self.window),
+                ..Window::UNKNOWN
+            },
         }
     }
 }
