@@ -173,11 +173,12 @@ async fn answers_of_the_length_asked_for_are_whole_in_any_script() {
         let words: Vec<&str> = question.split(' ').collect();
         let word = |at: usize| words[(at * 2_654_435_761 >> 9) % words.len()];
         let text = (0..300).map(word).collect::<Vec<_>>().join(" ");
-        let mut table = table().script({
+        let mut table = kit::table("standard", 2).script({
             let text = text.clone();
             move |call| vec![Step::SayText(if call.nth == 0 { text.clone() } else { voice(call) })]
         });
         table.opening.question = question.into();
+        table.window = 65_536;
         let events = table.hold().await;
         let cuts = events.iter().filter_map(|event| match &event.what {
             What::TurnEnded { outcome: Outcome::Said(said), .. } => said.cut,
