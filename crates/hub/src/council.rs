@@ -19,6 +19,7 @@ use althing_assembly::council::schema::Problem;
 use althing_assembly::council::task::{self, Agent, Task};
 use althing_assembly::council::{METHOD, PLANNERS_MAX, Terms};
 use althing_assembly::event::{Opening, Quoted, SeatInfo};
+use althing_assembly::floor::check_windows;
 use althing_assembly::past::Past;
 use althing_stdx::{Fault, Result};
 pub use folder::folder_of;
@@ -176,6 +177,7 @@ impl Runs {
         let offer = self.offer(&lineup.seats).await;
         opening.offered = offer.names();
         let seats = self.seats(&lineup.seats, &offer).await?;
+        check_windows(&opening, &METHOD, &seats)?;
         let lease = self.library.store().lease(&id).await?;
         let log = RunLog::start(self.library.store().clone(), lease);
         let run = self.spawn(opening, &METHOD, seats, log, Past::none()).noting(&offer);

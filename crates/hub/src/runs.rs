@@ -200,6 +200,7 @@ impl Runs {
             false => self.offer(&sittings).await,
         };
         let seats = self.seats(&sittings, &offer).await?;
+        check_windows(&opening, method, &seats)?;
         let past = Past::read(&events, retry_failed);
         let log = RunLog::resume(self.library.store().clone(), lease, events);
         Ok(self.spawn(opening, method, seats, log, past).noting(&offer))

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use althing_assembly::tokens;
 use althing_chat::{Answer, Ask, Called, Delta, Message, Model, Role, Speaking, Stop, Tool};
 use althing_chat::{ToolCall, Usage};
 use althing_stdx::text::clip;
@@ -20,8 +21,12 @@ const ROUNDS_MAX: usize = 8;
 /// Calls within one answer. Beyond either limit nothing is called: the model is told so, and has
 /// one more round for its answer.
 const CALLS_MAX: usize = 16;
-/// Bytes of a result; the rest is cut off, and the model is told.
+/// Bytes of a result; the rest is cut off, and the model is told. In a small window it is less, but
+/// never below the minimum.
 const RESULT_BYTES_MAX: usize = 16 << 10;
+const RESULT_BYTES_MIN: usize = 256;
+/// The share of a window that stays free for the answer.
+const ANSWER_SHARE: u64 = 4;
 /// Characters of a call's arguments in what is told of it.
 const ARGUMENTS_CHARS_MAX: usize = 4_000;
 /// Letters of the mark around results.
@@ -53,6 +58,10 @@ impl Tooled {
 impl Model for Tooled {
     fn id(&self) -> &str {
         self.voice.id()
+    }
+
+    fn tools(&self) -> &[Tool] {
+        self.tools.tools()
     }
 
     fn speak(&self, ask: Ask) -> Speaking {
@@ -99,7 +108,7 @@ enum Phase {
 impl Talk {
     fn new(voice: Arc<dyn Model>, tools: Arc<dyn Toolbox>, mut bare: Ask) -> Talk {
         let made = std::mem::take(&mut bare.made);
-        let mark: String = (0..MARK_CHARS).map(|_| fastrand::char('a'..='p')).collect();
+        let mark = mark_of(&bare);
         let mut ask = Ask { tools: tools.tools().to_vec(), ..bare.clone() };
         let first = ask.messages.iter().take_while(|it| it.role == Role::System).count();
         ask.messages.insert(first, Message::system(rule(&mark)));
@@ -227,9 +236,19 @@ impl Talk {
             }
         };
         let failed = done.is_err();
-        let result = cut(done.unwrap_or_else(|fault| fault.message));
+        let result = cut(done.unwrap_or_else(|fault| fault.message), self.room());
         let took_ms = began.elapsed().as_millis() as u64;
         Called { call: shown(call), result, failed, took_ms, kept: false }
+    }
+
+    /// Bytes that a result may have: what the window still holds, beside an answer.
+    fn room(&self) -> usize {
+        let Some(window) = self.ask.context_tokens else { return RESULT_BYTES_MAX };
+        let texts = self.ask.messages.iter().map(|message| tokens::weight(&message.text));
+        let used = texts.sum::<f64>() as u64 + window / ANSWER_SHARE;
+        // A byte is at most one token.
+        let left = usize::try_from(window.saturating_sub(used)).unwrap_or(usize::MAX);
+        left.clamp(RESULT_BYTES_MIN, RESULT_BYTES_MAX)
     }
 
     fn limit(&self) -> Option<String> {
@@ -273,6 +292,14 @@ impl Talk {
     }
 }
 
+/// Returns the mark around results: the same in all requests of one run, so that they begin alike.
+fn mark_of(ask: &Ask) -> String {
+    match &ask.conversation {
+        Some(conversation) => conversation.run.clone(),
+        None => (0..MARK_CHARS).map(|_| fastrand::char('a'..='p')).collect(),
+    }
+}
+
 /// What the model is told of results: they are text of others.
 fn rule(mark: &str) -> String {
     format!(
@@ -289,11 +316,11 @@ fn fenced(mark: &str, text: &str) -> String {
 }
 
 /// At most so much as a model can read, with a note of what is missing.
-fn cut(mut text: String) -> String {
+fn cut(mut text: String, bytes_max: usize) -> String {
     let bytes = text.len();
-    if bytes > RESULT_BYTES_MAX {
-        text.truncate(text.floor_char_boundary(RESULT_BYTES_MAX));
-        text.push_str(&format!("\n[cut off: {RESULT_BYTES_MAX} of {bytes} bytes]"));
+    if bytes > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push_str(&format!("\n[cut off: {bytes_max} of {bytes} bytes]"));
     }
     text
 }

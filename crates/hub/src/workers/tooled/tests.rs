@@ -1,6 +1,7 @@
 //! Scripted models with scripted tools; everything that is heard and sent, as text.
 
 use super::*;
+use althing_chat::Conversation;
 use althing_testkit::{Scripted, Step};
 use expect_test::{Expect, expect};
 use futures_util::FutureExt;
@@ -148,6 +149,33 @@ async fn a_model_that_never_stops_calling_is_stopped() {
     assert!(log.contains("fails not called: 16 calls are the limit"), "{log}");
     assert!(log.ends_with("fault upstream: the model only called tools, without end\n"), "{log}");
     assert_eq!(tools.calls.lock().unwrap().len(), 16);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_leave_room_in_a_small_window() {
+    let turns = vec![vec![Step::Call("flood", "{}")], vec![Step::Say("Much.")]];
+    let model = Scripted::new("test:ada", turns);
+    let tooled = Tooled::over(Arc::new(model.clone()), Box_::new());
+    let ask = Ask { context_tokens: Some(2_048), ..Ask::new("Be brief.", "1+2?") };
+    heard(tooled, ask).await;
+    let asks = model.asks();
+    let result = &asks[1].ask.messages.last().expect("the result").text;
+    assert!(result.contains("bytes]") && result.len() < 1_600, "{} bytes", result.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_one_run_begin_alike() {
+    let model = Scripted::new("test:ada", [vec![Step::Say("One.")], vec![Step::Say("Two.")]]);
+    let tooled = Tooled::over(Arc::new(model.clone()), Box_::new());
+    let conversation = Some(Conversation { run: "bcdfgh".into(), seat: 0 });
+    for _ in 0..2 {
+        let ask = Ask { conversation: conversation.clone(), ..Ask::new("Be brief.", "1+2?") };
+        heard(tooled.clone(), ask).await;
+    }
+    let asks = model.asks();
+    assert_eq!(asks[0].ask.messages, asks[1].ask.messages);
+    assert!(asks[0].ask.messages[1].text.contains("bcdfgh"));
+    assert_eq!(tooled.tools().len(), 3, "the floor knows what stands beside its prompts");
 }
 
 #[tokio::test(start_paused = true)]
