@@ -4,11 +4,15 @@ use althing_assembly::Event;
 use althing_testkit::{Options, Upstream};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// A port nobody listens on: bound once, closed at once, and never given out again soon.
 const NOBODY: &str = "http://127.0.0.1:9";
+
+/// A command that takes longer hangs: the longest, a discussion of a real model, takes minutes.
+const RUN_TIME_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How often a process of ours may be found still alive: ten seconds, to catch a hang.
 const LEFT_POLLS_MAX: u32 = 200;
@@ -87,13 +91,13 @@ impl Home {
     }
 
     pub fn run(&self, args: &[&str]) -> Done {
-        Done::of(self.command(args).output().unwrap())
+        Done::of(wait_for_end(self.spawn(args)))
     }
 
     pub fn run_with_input(&self, args: &[&str], input: &str) -> Done {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        Done::of(child.wait_with_output().unwrap())
+        Done::of(wait_for_end(child))
     }
 
     pub fn spawn(&self, args: &[&str]) -> Child {
@@ -192,6 +196,20 @@ pub fn really_wait(wait: Duration) {
     // On a thread of its own: the caller's may be one of another runtime.
     let waiting = move || runtime.block_on(async { tokio::time::sleep(wait).await });
     std::thread::spawn(waiting).join().unwrap();
+}
+
+/// Waits for the end of `child`; one that hangs is killed, and its test fails.
+#[track_caller]
+fn wait_for_end(child: Child) -> Output {
+    let id = child.id().to_string();
+    let (send, ended) = mpsc::channel();
+    // Nobody listens any more where the child was killed.
+    std::thread::spawn(move || drop(send.send(child.wait_with_output())));
+    let Ok(output) = ended.recv_timeout(RUN_TIME_MAX) else {
+        let killed = Command::new("kill").args(["-KILL", &id]).status();
+        panic!("it did not end within {} s; killed: {killed:?}", RUN_TIME_MAX.as_secs());
+    };
+    output.unwrap()
 }
 
 /// Sends a signal by its name: this crate forbids the unsafe call.
