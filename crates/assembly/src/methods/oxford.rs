@@ -63,28 +63,26 @@ async fn run(floor: &Floor) -> Result<()> {
         check_sides(floor)?;
         floor.phase(phase).await?;
         debate.said.open_round("");
-        let mut openings = Vec::new();
+        let mut unheard = Vec::new();
         for (side, seat) in speakers(floor) {
             check_sides(floor)?;
             if floor.is_in(seat) {
-                let spoken = floor.say(seat, speech(&debate, seat, side, round)).await?;
-                match phase {
-                    // Cases are opened without knowing the others'.
-                    1 => openings.push(spoken),
-                    _ => debate.hear(spoken),
-                }
+                unheard.push(floor.say(seat, speech(&debate, seat, side, round)).await?);
+            }
+            // Cases are opened without knowing the others', and the two of a pair rebut what was
+            // said before both: otherwise one side would always have the last word.
+            if phase > 1 && side == AGAINST {
+                unheard.drain(..).for_each(|spoken| debate.hear(spoken));
             }
         }
-        openings.into_iter().for_each(|spoken| debate.hear(spoken));
+        unheard.into_iter().for_each(|spoken| debate.hear(spoken));
     }
 
     check_sides(floor)?;
     floor.phase(3).await?;
     debate.said.open_round("");
-    for side in [FOR, AGAINST] {
-        let spoken = close(&debate, side).await?;
-        debate.hear(spoken);
-    }
+    let closings = [close(&debate, FOR).await?, close(&debate, AGAINST).await?];
+    closings.into_iter().for_each(|spoken| debate.hear(spoken));
 
     floor.phase(4).await?;
     let shown = debate.masks.clone();
@@ -127,10 +125,9 @@ async fn close(debate: &Debate<'_>, side: &'static str) -> Result<Option<Spoken>
 
 fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str) -> Cue {
     let (words, task) = match round {
-        "opening" => (
-            OPENING_WORDS,
-            "Open with the two or three arguments that must hold, and their evidence.",
-        ),
+        "opening" => {
+            (OPENING_WORDS, "Open with the two or three arguments that must hold, with evidence.")
+        }
         "rebuttal" => {
             (REBUTTAL_WORDS, "Show where the other side's best argument fails, then repair yours.")
         }
@@ -140,7 +137,7 @@ fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str)
              that stands.",
         ),
     };
-    let task = format!("Argue the side {side}. {task} At most {words} words.");
+    let task = format!("Argue {side}. {task} At most {words} words.");
     let name = debate.masks.of(seat.index);
     let prompt = brief::task(debate.floor, seat, name, &debate.said, task);
     Cue { round: Some(round), ..Cue::message(Some(side), words, prompt) }
