@@ -1,139 +1,159 @@
-//! Notices a model that says the same again and again. Takes text as it comes, in time linear in its
-//! length.
+//! Notices a model that says the same again and again. Takes text as it comes, in time linear in
+//! its length; how the text is cut into pieces changes nothing.
+//!
+//! A loop that is missed is cut by the ceiling of its turn, but a false alarm cuts a good answer.
+//! So only a long run of text without anything new counts: a period that repeats exactly, or
+//! sentences that were all said before.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use count::{count_letters, count_steps};
+use sentence::Sentence;
+use splitter::Splitter;
+use std::collections::HashMap;
+use std::ops::Range;
 
-/// Bytes between two looks at the end of the text.
-const LOOK_EVERY: usize = 128;
-/// Bytes at the end of the text that a look takes in. A longer period is found by its sentences.
-const TAIL_BYTES: usize = 4_096;
-/// A tail counts as periodic from so many repetitions on, and from so many bytes on.
-const PERIODS_MIN: usize = 4;
-const PERIODIC_BYTES_MIN: usize = 400;
-/// The same for a period without a letter: rulers, tables of figures and empty cells are long.
-const SIGNS_BYTES_MIN: usize = 1_500;
-/// Letters from which on a sentence is one that is not said twice by chance.
-const SENTENCE_LETTERS_MIN: usize = 14;
+mod count;
+mod period;
+mod sentence;
+mod splitter;
+
+/// Bytes between two looks for a period, and bytes at the end of the text that a look takes in.
+const LOOK_EVERY: usize = 1_024;
+const TAIL_BYTES: usize = 12_288;
 /// A sentence is an old one from this time on.
-const TIMES_MIN: u32 = 3;
-/// Of so many sentences in a row, so many old ones are a loop. A refrain at the end of a song is
-/// shorter.
-const SENTENCES: usize = 24;
-const OLD_SENTENCES_MIN: usize = 22;
+const TIMES_MIN: u32 = 4;
+/// A sentence is forgotten after so many bytes without it: a long text says many things again.
+const GAP_BYTES_MAX: usize = 8_192;
+/// A loop has so many letters in old sentences in a row, or in periods in a row. The coda of a song
+/// has fewer.
+const LETTERS_MIN: usize = 1_000;
+/// The same where sentences count as old although a number in them went up by one.
+const COUNTED_LETTERS_MIN: usize = 12_000;
+/// Code and tables repeat themselves by nature: they need so many times the letters of prose.
+const LENIENCE: usize = 4;
+/// A period with few letters, such as rulers, zeros and drawings, is a loop from so many bytes on.
+const SIGNS_BYTES_MIN: usize = 8_192;
+/// The same for blanks alone.
+const BLANKS_MIN: usize = 2_048;
 
 /// Watches one text.
 #[derive(Debug, Default)]
 pub struct Repetition {
     text: String,
+    splitter: Splitter,
+    /// Where the last look for a period was.
     looked_at: usize,
-    /// Where the sentence that is not over yet begins, and how far it was read for its end.
-    sentence_start: usize,
-    sentence_read: usize,
-    /// How often each sentence was said.
-    said: HashMap<u64, u32>,
-    /// The last sentences: where each begins, and whether it is an old one.
-    recent: VecDeque<(usize, bool)>,
+    /// The sentences by their form.
+    said: HashMap<u64, Said>,
+    /// The run of old sentences that the text ends with.
+    same: Run,
+    /// The same, counting sentences in which only a number went up by one.
+    counted: Run,
+    /// Bytes worth keeping, once a loop was found.
+    kept: Option<usize>,
+}
+
+/// How often a sentence was said, and where and with which number the last time.
+#[derive(Debug, Default)]
+struct Said {
+    times: u32,
+    end: usize,
+    number: Option<u64>,
+}
+
+/// Text without anything new: where it begins, and its letters in old sentences. Those of prose
+/// count [`LENIENCE`] times.
+#[derive(Debug, Default)]
+struct Run {
+    start: usize,
+    letters: usize,
 }
 
 impl Repetition {
     /// Takes in more text. Returns how many bytes of all text are worth keeping once it repeats
     /// itself.
     pub fn push(&mut self, text: &str) -> Option<usize> {
+        let start = self.text.len();
         self.text.push_str(text);
-        let kept = self.take_sentences();
-        if kept.is_some() || self.text.len() - self.looked_at < LOOK_EVERY {
+        for (at, c) in text.char_indices() {
+            if self.kept.is_some() {
+                break;
+            }
+            self.kept = self.take_char(start + at, c);
+        }
+        self.kept
+    }
+
+    fn take_char(&mut self, at: usize, c: char) -> Option<usize> {
+        count_steps(1);
+        let end = at + c.len_utf8();
+        let over = self.splitter.take_char(at, c);
+        let kept = over.and_then(|sentence| self.take_sentence(sentence));
+        if kept.is_some() || end - self.looked_at < LOOK_EVERY {
             return kept;
         }
-        self.looked_at = self.text.len();
-        self.periodic_tail()
+        self.looked_at = end;
+        self.find_period(end)
     }
 
-    /// Counts the sentences that are over.
-    fn take_sentences(&mut self) -> Option<usize> {
-        while let Some(end) = self.sentence_end() {
-            let start = std::mem::replace(&mut self.sentence_start, end);
-            let sentence = &self.text[start..end];
-            let Some(hash) = hash_sentence(sentence) else { continue };
-            let times = self.said.entry(hash).or_default();
-            *times += 1;
-            self.recent.push_back((start, *times >= TIMES_MIN));
-            if self.recent.len() > SENTENCES {
-                self.recent.pop_front();
-            }
-            let old = self.recent.iter().filter(|(_, is_old)| *is_old).count();
-            if old >= OLD_SENTENCES_MIN {
-                return self.recent.iter().find(|(_, is_old)| *is_old).map(|(start, _)| *start);
-            }
-        }
-        None
+    /// Counts a sentence that is over.
+    fn take_sentence(&mut self, range: Range<usize>) -> Option<usize> {
+        let end = range.end;
+        let sentence = Sentence::read(&self.text[range])?;
+        let said = self.said.entry(sentence.form).or_default();
+        let is_counted = sentence.number.is_some_and(|number| said.is_before(number));
+        let is_known = is_counted || said.number == sentence.number;
+        let is_near = end - said.end <= GAP_BYTES_MAX;
+        let times = if is_known && is_near { said.times + 1 } else { 1 };
+        *said = Said { times, end, number: sentence.number };
+        let is_prose = self.splitter.is_prose() && !sentence.is_open;
+        let letters = sentence.letters * if is_prose { LENIENCE } else { 1 };
+        self.counted.take_sentence(end, times, letters);
+        self.same.take_sentence(end, if is_counted { 1 } else { times }, letters);
+        let same = self.same.kept_from(LETTERS_MIN);
+        same.or_else(|| self.counted.kept_from(COUNTED_LETTERS_MIN))
     }
 
-    /// Where the sentence or line that is open ends; none where it is not over yet.
-    fn sentence_end(&mut self) -> Option<usize> {
-        let from = self.sentence_read.max(self.sentence_start);
-        let mut chars = self.text[from..].char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let next = chars.peek().map(|(_, next)| *next);
-            if matches!(c, '.' | '!' | '?') && next.is_none() {
-                self.sentence_read = from + at;
-                return None;
-            }
-            let is_stop = matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace);
-            if is_stop || matches!(c, '\n' | '。' | '！' | '？') {
-                return Some(from + at + c.len_utf8());
-            }
-        }
-        self.sentence_read = self.text.len();
-        None
-    }
-
-    /// Looks for a period at the end of the text: the border array of the reversed tail has every
-    /// suffix with its smallest period.
-    fn periodic_tail(&self) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let tail: Vec<u8> = bytes.iter().rev().take(TAIL_BYTES).copied().collect();
-        let mut borders = vec![0; tail.len()];
-        let mut found = None;
-        for end in 1..tail.len() {
-            let mut border: usize = borders[end - 1];
-            while border > 0 && tail[border] != tail[end] {
-                border = borders[border - 1];
-            }
-            border += usize::from(tail[border] == tail[end]);
-            borders[end] = border;
-            let (length, period) = (end + 1, end + 1 - border);
-            if is_loop(&tail[..period], length) {
-                found = Some(period);
-            }
-        }
-        let period = found?;
-        // The repetition may have begun before the tail that was looked at.
+    /// Looks for a period at the end of the text up to `end`.
+    fn find_period(&self, end: usize) -> Option<usize> {
+        let bytes = &self.text.as_bytes()[..end];
+        let tail = &bytes[end.saturating_sub(TAIL_BYTES)..];
+        let is_loop = |it: &(usize, usize)| self.is_loop(&self.text[..end], it.1);
+        let (period, _) = period::find_periods(tail).into_iter().find(is_loop)?;
+        // The repetition may have begun before the tail.
         let is_same = |at: &usize| bytes[*at] == bytes[*at + period];
-        let same = (0..bytes.len() - period).rev().take_while(is_same).count();
-        let start = bytes.len() - period - same;
-        Some(self.text.floor_char_boundary(start + period))
+        let same = (0..end - period).rev().take_while(is_same).count();
+        Some(self.text.floor_char_boundary(end - same))
+    }
+
+    /// Tells whether the last `length` bytes of `text`, which are periodic, are too many.
+    fn is_loop(&self, text: &str, length: usize) -> bool {
+        let tail = &text[text.ceil_char_boundary(text.len() - length)..];
+        let lenience = if self.splitter.is_prose() { 1 } else { LENIENCE };
+        length >= SIGNS_BYTES_MIN * lenience
+            || (length >= BLANKS_MIN && tail.trim().is_empty())
+            || count_letters(tail) >= LETTERS_MIN * lenience
     }
 }
 
-fn is_loop(period: &[u8], length: usize) -> bool {
-    // Letters of other alphabets are not ASCII.
-    let has_letter = period.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
-    let is_blank = period.iter().all(u8::is_ascii_whitespace);
-    let bytes_min = if has_letter || is_blank { PERIODIC_BYTES_MIN } else { SIGNS_BYTES_MIN };
-    length >= bytes_min && length / period.len() >= PERIODS_MIN
+impl Said {
+    fn is_before(&self, number: u64) -> bool {
+        self.number.and_then(|it| it.checked_add(1)) == Some(number)
+    }
 }
 
-/// The letters of a sentence as one number, whatever its figures, case and punctuation. None where
-/// they are few.
-fn hash_sentence(sentence: &str) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    let mut letters = 0;
-    for c in sentence.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase) {
-        c.hash(&mut hasher);
-        letters += 1;
+impl Run {
+    /// Takes in a sentence that ends at `end` and was said so many `times`.
+    fn take_sentence(&mut self, end: usize, times: u32, letters: usize) {
+        if times == 1 {
+            self.start = end;
+        }
+        self.letters = if times < TIMES_MIN { 0 } else { self.letters + letters };
     }
-    (letters >= SENTENCE_LETTERS_MIN).then(|| hasher.finish())
+
+    /// Returns where the run begins, if it has enough letters.
+    fn kept_from(&self, letters_min: usize) -> Option<usize> {
+        (self.letters >= letters_min * LENIENCE).then_some(self.start)
+    }
 }
 
 #[cfg(test)]

@@ -1,110 +1,209 @@
-use super::*;
+mod harmless;
+mod loops;
 
-/// Bytes kept of `text` when it comes in pieces of `size` bytes; all of it where nothing repeats.
-fn kept_of(text: &str, size: usize) -> Option<usize> {
+use super::count::STEPS;
+use super::*;
+use std::path::{Path, PathBuf};
+
+/// Sizes of the pieces in which each text comes.
+const PIECES: [usize; 4] = [1, 7, 100, usize::MAX];
+
+/// A generator of the same numbers every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+/// A word of four letters, another one for each number.
+fn word(n: usize) -> String {
+    let letter = |at: u32| char::from(b'a' + (n / 26_usize.pow(at) % 26) as u8);
+    (0..4).map(letter).collect()
+}
+
+/// The texts of all numbers up to `end`, one after the other.
+fn repeat(end: usize, text: impl Fn(usize) -> String) -> String {
+    (1..=end).map(text).collect()
+}
+
+/// Returns how many bytes of `text` are kept when it comes in pieces of `size` bytes, and how many
+/// were read by then; none where nothing repeats.
+fn find_loop(text: &str, size: usize) -> Option<(usize, usize)> {
     let mut watch = Repetition::default();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
-        if let Some(kept) = watch.push(piece) {
-            return Some(kept);
+    let mut read = 0;
+    while read < text.len() {
+        let end = text.ceil_char_boundary(read.saturating_add(size));
+        if let Some(kept) = watch.push(&text[read..end]) {
+            return Some((kept, end));
         }
-        rest = after;
+        read = end;
     }
     None
 }
 
+/// Checks that a text which goes on for ever is cut after its start and once what it repeats, by
+/// the time that `read_max` bytes of it came.
 #[track_caller]
-fn check_loop(start: &str, period: impl Fn(usize) -> String) {
-    let tail: String = (0..1_500).map(period).collect();
+fn check_loop(name: &str, start: &str, once: usize, read_max: usize, tail: &str) {
     let text = format!("{start}{tail}");
-    for size in [1, 7, 4_096] {
-        let kept = kept_of(&text, size).unwrap_or_else(|| panic!("no loop in {text:.200}"));
-        assert!(kept >= start.trim_end().len(), "what was said before the loop is kept");
-        assert!(kept <= start.len() + 4_096, "{kept} bytes of a loop are kept");
-        assert!(text.is_char_boundary(kept));
+    let Some((kept, read)) = find_loop(&text, 1) else { panic!("{name}: no loop is found") };
+    assert!(read <= read_max, "{name}: found after {read} bytes");
+    assert!(kept >= start.trim_end().len(), "{name}: {kept} bytes, less than before the loop");
+    assert!(kept <= start.len() + once, "{name}: {kept} bytes kept of a loop");
+    assert!(text.is_char_boundary(kept), "{name}");
+    for size in PIECES {
+        assert_eq!(find_loop(&text, size).map(|it| it.0), Some(kept), "{name} in pieces of {size}");
+    }
+}
+
+#[track_caller]
+fn check_harmless(name: &str, text: &str) {
+    for size in PIECES {
+        let found = find_loop(text, size);
+        assert_eq!(found, None, "{name} in pieces of {size}: {:.200}", text);
     }
 }
 
 #[test]
-fn loops_as_weak_models_make_them() {
+fn loops_are_found_and_cut_after_the_first_time() {
     let start = "A monolith is easier to run. It has one place to look at.\n\n";
-    check_loop(start, |_| "The team should use the team. ".into());
-    check_loop(start, |_| "ha".into());
-    check_loop(start, |_| "\n".into());
-    check_loop("", |_| "so much ".into());
-    check_loop(start, |_| "三人团队应该从单体开始吗".into());
-    check_loop(start, |at| format!("{at}. Use a monolith for the first version of it.\n"));
-    let lines = ["The first reason is the cost.", "The second reason is the time it takes."];
-    check_loop(start, |at| format!("{} ", lines[at % 2]));
-    // A period longer than what a look takes in.
-    let long: Vec<String> = (0..90)
-        .map(|n| format!("Reason {} says that {} holds here.", letters(n), letters(n * 7)))
-        .collect();
-    let tail: String = (0..2_000).map(|at| format!("{}\n", long[at % 90])).collect();
-    assert!(kept_of(&tail, 64).is_some_and(|kept| kept < 4 * 90 * 60));
-}
-
-fn letters(n: usize) -> String {
-    let letter = |at: usize| char::from(b'a' + (n / 26_usize.pow(at as u32) % 26) as u8);
-    (0..4).map(letter).collect()
+    for (name, once, read_max, tail) in loops::all() {
+        check_loop(name, "", once, read_max, &tail);
+        check_loop(name, start, once, read_max + 1_024, &tail);
+    }
 }
 
 #[test]
-fn tables_code_lists_and_poems_are_no_loops() {
-    let table: String = (0..200)
-        .map(|n| format!("| case {n} | {} | yes | no | {} |\n", n * 7, letters(n)))
-        .collect();
-    let cells = "| | | | | | | | |\n".repeat(20);
-    let ruler = "-".repeat(300);
-    let list: String =
-        (0..300).map(|n| format!("{n}. Take {} to {}.\n", letters(n), letters(n * 3))).collect();
-    let matrix = format!("let zeros = [{}];", "0, ".repeat(120));
-    let refrain = "And miles to go before I sleep,\nAnd miles to go before I sleep.\n";
-    let verse = |n: usize| {
-        format!(
-            "The {} wood is {} and deep,\nBut I have {} to keep.\n{refrain}",
-            letters(n),
-            letters(n + 9),
-            letters(n + 77)
-        )
-    };
-    let poem: String = (0..12).map(verse).collect();
-    for text in [table, cells, ruler, list, matrix, poem] {
-        for size in [1, 50, 100_000] {
-            assert_eq!(kept_of(&text, size), None, "{text:.300}");
+fn a_loop_is_cut_between_characters() {
+    // The last byte of the first character is also the last one of the period.
+    check_loop("accents", "\u{a9}", 12, 3_072, &" ou a\u{e9}".repeat(900));
+}
+
+#[test]
+fn a_recorded_loop_is_found() {
+    let text = include_str!("../../testdata/loops/smollm2-135m.txt");
+    let (kept, read) = find_loop(text, 5).expect("a model of 135 million parameters in a loop");
+    assert!(kept < 1_400 && read < text.len(), "{kept} of {read} bytes are kept");
+}
+
+#[test]
+fn tables_code_lists_and_songs_are_no_loops() {
+    let prose = "The answer is below; it is as long as it has to be.\n\n";
+    for (name, text) in harmless::all() {
+        check_harmless(name, &text);
+        check_harmless(name, &format!("{prose}{text}\n{prose}"));
+        check_harmless(name, &format!("{prose}```\n{text}\n```\n"));
+    }
+}
+
+#[test]
+fn what_is_in_a_fence_may_repeat_itself() {
+    let output = "Hello, world!\n".repeat(150);
+    check_harmless("output", &format!("It prints:\n\n```text\n{output}```\n"));
+    check_loop("lines", "", 20, 3_072, &output);
+}
+
+#[test]
+fn what_is_new_is_never_dropped() {
+    let news = "But a team of nine needs other rules than this one.";
+    let old = "The team is small and it should stay so. ";
+    let text = format!("{}{news} {}", old.repeat(12), old.repeat(200));
+    let (kept, _) = find_loop(&text, 64).expect("a loop");
+    assert!(text[..kept].contains(news));
+}
+
+#[test]
+fn a_loop_is_found_in_the_middle_of_a_piece_and_stays_found() {
+    let rest = repeat(300, |n| format!("and {} {} ", word(n * 91), word(n * 7)));
+    let text = format!("A start. {}{rest}", "so much ".repeat(300));
+    let mut watch = Repetition::default();
+    let kept = watch.push(&text);
+    assert!(kept.is_some_and(|kept| kept < 40), "{kept:?}");
+    assert_eq!(watch.push("Something else."), kept);
+}
+
+/// Every text file of the repository below `folder`. What others made, and loops, are left out.
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    const LEFT_OUT: [&str; 3] = ["target", "node_modules", "loops"];
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if name.starts_with('.') || LEFT_OUT.contains(&name.as_str()) {
+            continue;
+        }
+        match entry.file_type().unwrap() {
+            it if it.is_dir() => collect_files(&path, files),
+            it if it.is_file() => files.push(path),
+            _ => {}
         }
     }
 }
 
 #[test]
-fn real_texts_are_no_loops() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = vec![folder.join("../../README.md"), folder.join("../../ARCHITECTURE.md")];
-    files.push(folder.join("../../bench/README.md"));
-    for folder in
-        ["src", "src/methods", "src/demo", "src/demo/lines", "src/council", "src/methods/tests"]
-    {
-        let found =
-            std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
-        files.extend(found.unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_file()));
+fn no_file_of_this_repository_is_a_loop() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = vec![root.join("README.md"), root.join("ARCHITECTURE.md")];
+    for folder in ["bench", "crates", "docs", "examples", "peers", "xtask"] {
+        collect_files(&root.join(folder), &mut files);
     }
-    assert!(files.len() > 60);
-    for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
-        assert_eq!(kept_of(&text, 200), None, "{}", file.display());
+    let texts: Vec<(PathBuf, String)> = files
+        .into_iter()
+        .filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text)))
+        .collect();
+    assert!(texts.len() > 1_000, "{} files", texts.len());
+    let is_alarm = |(file, text): &(PathBuf, String)| Some((file.clone(), find_loop(text, 4_096)?));
+    let alarms: Vec<_> = texts.iter().filter_map(is_alarm).collect();
+    assert_eq!(alarms, [], "a false alarm, or files that say one thing dozens of times");
+}
+
+/// The steps that a text without a loop takes in pieces of `size` bytes.
+fn count_steps_of(text: &str, size: usize) -> usize {
+    STEPS.set(0);
+    assert_eq!(find_loop(text, size), None, "{text:.200}");
+    STEPS.get()
+}
+
+/// Checks that the work is in proportion to the text that `piece` makes, however it comes.
+#[track_caller]
+fn check_linear(name: &str, piece: fn(&mut Random) -> String) {
+    let mut random = Random(42);
+    let mut text = String::new();
+    while text.len() < 1 << 20 {
+        text += &piece(&mut random);
     }
+    let quarter = &text[..text.floor_char_boundary(1 << 18)];
+    let steps = count_steps_of(quarter, 7);
+    for size in [1, 4_096] {
+        assert_eq!(count_steps_of(quarter, size), steps, "{name} in pieces of {size}");
+    }
+    let all = count_steps_of(&text, 7);
+    assert!(all < steps * 17 / 4, "{name}: {steps} steps for a quarter, {all} for all");
+    assert!(all < text.len() * 40, "{name}: {all} steps for {} bytes", text.len());
 }
 
 #[test]
-fn a_long_text_takes_time_in_proportion() {
-    // The work is bounded by construction: each byte is read once for its sentence and at most
-    // TAIL_BYTES / LOOK_EVERY times for its period. This would take hours if it were not.
-    let text: String = (0..40_000)
-        .map(|n| format!("{} went to {} alone. ", letters(n), letters(n * 31)))
-        .collect();
-    assert!(text.len() > 700_000);
-    assert_eq!(kept_of(&text, 3), None);
-    let one_line = "x y z w v ".repeat(10) + &(0..200_000).map(letters).collect::<String>();
-    assert_eq!(kept_of(&one_line, 5), None);
+fn long_prose_takes_work_in_proportion() {
+    check_linear("words", |random| format!("{} ", word(random.below(1 << 18))));
+    check_linear("sentences", |random| format!("{} is so. ", word(random.below(1 << 18))));
+}
+
+#[test]
+fn long_data_takes_work_in_proportion() {
+    check_linear("digits", |random| random.below(10).to_string());
+    check_linear("signs", |random| random.pick(&["|", "-", "+", "=", "<", ">"]).into());
+}
+
+#[test]
+fn long_runs_take_work_in_proportion() {
+    check_linear("blanks", |random| random.pick(&[" ", "\n", "\t"]).into());
+    // Too short to be loops, so they are looked at again and again.
+    check_linear("rulers", |random| format!("{}{}\n", "=".repeat(2_000), random.below(10)));
 }

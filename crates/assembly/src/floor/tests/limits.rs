@@ -42,7 +42,7 @@ async fn a_loop_is_cut_where_it_begins() {
     let steps = vec![Step::Say(start), Step::SayText("It is what it is. ".repeat(900))];
     let said = said(first_turn(steps).await);
     assert_eq!(said.cut, Some(CutOff::Looping));
-    assert_eq!(said.text, "Tea is cheaper to make. It is what it is");
+    assert_eq!(said.text, "Tea is cheaper to make. It is what it is.");
 }
 
 #[tokio::test(start_paused = true)]
