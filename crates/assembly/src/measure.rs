@@ -127,17 +127,19 @@ fn average(numbers: impl Iterator<Item = f64>) -> Option<f64> {
 /// How far figures lie apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
+    /// Estimates that have a figure.
+    pub count: usize,
     pub low: f64,
     pub median: f64,
     pub high: f64,
 }
 
-/// The spread of estimates that are all figures in one unit; none where they cannot be compared.
+/// Returns the spread of the figures in `estimates`; none where fewer than two have one, or where
+/// they are not all in one unit.
 pub fn spread<'a>(estimates: impl IntoIterator<Item = &'a str>) -> Option<Spread> {
-    let figures: Option<Vec<(f64, String)>> = estimates.into_iter().map(figure).collect();
-    let figures = figures?;
+    let figures: Vec<(f64, String)> = estimates.into_iter().filter_map(figure).collect();
     let unit = &figures.first()?.1;
-    if figures.iter().any(|(_, other)| other != unit) {
+    if figures.len() < 2 || figures.iter().any(|(_, other)| other != unit) {
         return None;
     }
     let mut numbers: Vec<f64> = figures.iter().map(|(number, _)| *number).collect();
@@ -147,13 +149,14 @@ pub fn spread<'a>(estimates: impl IntoIterator<Item = &'a str>) -> Option<Spread
         1 => numbers[middle],
         _ => (numbers[middle - 1] + numbers[middle]) / 2.0,
     };
-    Some(Spread { low: numbers[0], median, high: numbers[numbers.len() - 1] })
+    let (low, high) = (numbers[0], numbers[numbers.len() - 1]);
+    Some(Spread { count: numbers.len(), low, median, high })
 }
 
 /// The figure in the first line of an estimate and its unit: the sign before it and the word or
-/// sign after it. A range is not a figure.
+/// sign after it. A range is not a figure, and neither is the number of a list's item.
 fn figure(estimate: &str) -> Option<(f64, String)> {
-    let line = estimate.trim().lines().next()?;
+    let line = strip_list_mark(estimate.trim().lines().next()?);
     let start = line.find(|c: char| c.is_ascii_digit())?;
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
     let end = line[start..].find(|c| !is_part(c)).map_or(line.len(), |at| start + at);
@@ -171,6 +174,15 @@ fn figure(estimate: &str) -> Option<(f64, String)> {
     };
     let unit = sign.map(String::from).unwrap_or_default() + word.trim_end_matches('s');
     digits.replace(',', "").parse().ok().map(|number| (number, unit))
+}
+
+/// Strips the `1.` or `2)` of a list from the front of a line of words.
+fn strip_list_mark(line: &str) -> &str {
+    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = behind.strip_prefix(['.', ')']).filter(|_| behind.len() < line.len());
+    let is_item =
+        |rest: &&str| rest.starts_with(' ') && rest.trim_start().starts_with(char::is_alphabetic);
+    item.filter(is_item).unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -212,6 +224,13 @@ mod tests {
         check(&["10-20 weeks", "8 weeks"], None);
         check(&["10 to 20 weeks", "8 weeks"], None);
         check(&["soon", "8 weeks"], None);
+        check(&["soon", "8 weeks", "5-9 weeks", "12 weeks"], Some((8.0, 10.0, 12.0)));
+        check(
+            &["1. I think so", "1. I think 8 weeks", "2) about 12 weeks"],
+            Some((8.0, 10.0, 12.0)),
+        );
+        check(&["1. I think so", "2. So do I"], None);
+        check(&["8 weeks"], None);
         check(&["3 million", "2 billion"], None);
         check(&[], None);
     }

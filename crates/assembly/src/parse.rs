@@ -1,23 +1,73 @@
 //! Labelled answers as models really write them: bold, in headings, in lists, reordered, on one
 //! line, with prose around them.
 
+mod choice;
 mod confidence;
+mod echo;
+mod mention;
 mod settled;
 
+pub use choice::choose;
 pub use confidence::{confidence, score_of};
+pub use mention::{is_negated, is_one_of, words_at};
 pub use settled::settled;
 
+use echo::{Echo, find_echo};
+
+/// A line of the form that an answer is asked to fill in.
+#[derive(Debug, Clone, Copy)]
+pub struct FormLine<'a> {
+    pub label: &'a str,
+    /// What the prompt asks for behind the label. Where an answer repeats it, it states nothing.
+    pub what: &'a str,
+}
+
+/// Makes lines that all ask for the same.
+pub const fn make_lines<'a, const N: usize>(
+    labels: [&'a str; N],
+    what: &'a str,
+) -> [FormLine<'a>; N] {
+    let mut lines = [FormLine { label: "", what }; N];
+    let mut at = 0;
+    while at < N {
+        lines[at].label = labels[at];
+        at += 1;
+    }
+    lines
+}
+
 /// The texts under `labels` in `answer`, in the order of `labels`. A label counts at the start of a
-/// line in any case and dress, or inside a line in capitals. The first place where a label stands is
-/// the one; code blocks and block quotes hold no labels.
+/// line in any case and dress, or inside a line in capitals. The first place where a label stands
+/// is the one; code blocks and block quotes hold no labels.
 pub fn sections<const N: usize>(answer: &str, labels: [&str; N]) -> [Option<String>; N] {
-    let marks = find(answer, &labels);
+    find_sections(answer, &make_lines(labels, ""))
+}
+
+/// Reads what `answer` states under each of `lines`: none where a label is missing, has nothing
+/// behind it or only the prompt's own words. A label that is repeated with those words and filled
+/// in later counts where it is filled in.
+pub fn read_form<const N: usize>(answer: &str, lines: &[FormLine; N]) -> [Option<String>; N] {
+    let says_something = |text: &String| {
+        text.contains(|c: char| c.is_alphanumeric() || matches!(c, '-' | '\u{2013}' | '\u{2014}'))
+    };
+    find_sections(answer, lines).map(|section| section.filter(says_something))
+}
+
+fn find_sections<const N: usize>(answer: &str, lines: &[FormLine; N]) -> [Option<String>; N] {
+    let marks = find(answer, lines);
     let mut out = [const { None }; N];
+    let mut is_filled = [false; N];
     for (at, mark) in marks.iter().enumerate() {
         let end = marks.get(at + 1).map_or(answer.len(), |next| next.start);
         let text = undress(&answer[mark.body..end]);
-        if out[mark.label].is_none() {
+        // Text behind the prompt's words counts unless the label comes again.
+        let is_better = match mark.is_echo {
+            true => out[mark.label].is_none() && !text.is_empty(),
+            false => !is_filled[mark.label],
+        };
+        if is_better {
             out[mark.label] = Some(text.to_string());
+            is_filled[mark.label] = !mark.is_echo;
         }
     }
     out
@@ -25,18 +75,18 @@ pub fn sections<const N: usize>(answer: &str, labels: [&str; N]) -> [Option<Stri
 
 /// What stands before the first label: the whole answer where there is none.
 pub fn before<'a>(answer: &'a str, labels: &[&str]) -> &'a str {
-    undress(&answer[..find(answer, labels).first().map_or(answer.len(), |mark| mark.start)])
+    let first = find_labels(answer, labels).first().map_or(answer.len(), |place| place.start);
+    undress(&answer[..first])
 }
 
-/// The index of the word of `words` that stands first in `text` as a whole word, in any case.
-pub fn word_of(text: &str, words: &[&str]) -> Option<usize> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .find_map(|token| words.iter().position(|word| token.eq_ignore_ascii_case(word)))
+/// Tells whether one of `labels` stands in `answer`, with or without a text behind it.
+pub fn has_label(answer: &str, labels: &[&str]) -> bool {
+    !find_labels(answer, labels).is_empty()
 }
 
 /// A place in an answer where a label stands.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct Place {
     label: usize,
     /// Where the label begins, its dress included: the section before it ends here.
     start: usize,
@@ -44,8 +94,42 @@ struct Mark {
     body: usize,
 }
 
-fn find(answer: &str, labels: &[&str]) -> Vec<Mark> {
+/// A place that opens a section.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    label: usize,
+    start: usize,
+    /// Where the label ends.
+    label_end: usize,
+    /// Where its text begins, behind words that only repeat the prompt.
+    body: usize,
+    /// The prompt's words fill the rest of the line.
+    is_echo: bool,
+}
+
+/// Finds the sections of an answer: every label once, and before that wherever it is only repeated.
+fn find(answer: &str, lines: &[FormLine]) -> Vec<Mark> {
+    let labels: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let places = find_labels(answer, &labels);
     let mut marks: Vec<Mark> = Vec::new();
+    for (at, Place { label, start, body }) in places.iter().copied().enumerate() {
+        if marks.iter().any(|mark| mark.label == label && !mark.is_echo) {
+            continue;
+        }
+        let end = places.get(at + 1).map_or(answer.len(), |next| next.start);
+        let echo = find_echo(&answer[body..end], lines[label].what);
+        let is_echo = matches!(echo, Some(Echo::Line(_)));
+        let skipped = match echo {
+            Some(Echo::Line(length) | Echo::Front(length)) => length,
+            None => 0,
+        };
+        marks.push(Mark { label, start, label_end: body, body: body + skipped, is_echo });
+    }
+    marks
+}
+
+fn find_labels(answer: &str, labels: &[&str]) -> Vec<Place> {
+    let mut places = Vec::new();
     let mut in_code = false;
     let mut start = 0;
     for line in answer.split_inclusive('\n') {
@@ -53,26 +137,21 @@ fn find(answer: &str, labels: &[&str]) -> Vec<Mark> {
         if bare.starts_with("```") {
             in_code = !in_code;
         } else if !in_code && !bare.starts_with('>') {
-            find_in_line(line, start, labels, &mut marks);
+            find_in_line(line, start, labels, &mut places);
         }
         start += line.len();
     }
-    marks
+    places
 }
 
-fn find_in_line(line: &str, offset: usize, labels: &[&str], marks: &mut Vec<Mark>) {
-    let is_new = |label: usize, marks: &[Mark]| marks.iter().all(|mark| mark.label != label);
+fn find_in_line(line: &str, offset: usize, labels: &[&str], places: &mut Vec<Place>) {
     let mut from = 0;
-    if let Some((label, end)) =
-        label_at_start(line, labels).filter(|(label, _)| is_new(*label, marks))
-    {
-        marks.push(Mark { label, start: offset, body: offset + end });
+    if let Some((label, end)) = label_at_start(line, labels) {
+        places.push(Place { label, start: offset, body: offset + end });
         from = end;
     }
     while let Some((label, start, end)) = label_inside(line, from, labels) {
-        if is_new(label, marks) {
-            marks.push(Mark { label, start: offset + start, body: offset + end });
-        }
+        places.push(Place { label, start: offset + start, body: offset + end });
         from = end;
     }
 }

@@ -8,7 +8,7 @@ use super::order::successor;
 use super::{Method, Shown};
 use crate::event::Synthesis;
 use crate::floor::{Cue, Floor, Seat, Spoken};
-use crate::parse;
+use crate::parse::{self, FormLine};
 use crate::prompt::Prompt;
 use crate::transcript::Transcript;
 use althing_stdx::Result;
@@ -21,8 +21,23 @@ const COMPLETE: &str = "EXAMINATION COMPLETE";
 /// What stands for differences where the verdict names nothing open.
 const NOTHING_OPEN: &str = "See verdict above for unresolved questions.";
 
-/// The labels of the verdict.
-const LABELS: [&str; 4] = ["SURVIVED", "FAILED", "UNRESOLVED", "VERDICT"];
+const VERDICT: &str = "VERDICT";
+/// The lines of the verdict.
+const LINES: [FormLine; 4] = [
+    FormLine {
+        label: "SURVIVED",
+        what: "the claims that survived and why, as short bullets; None if none",
+    },
+    FormLine { label: "FAILED", what: "the claims that failed and what broke them; None if none" },
+    FormLine {
+        label: "UNRESOLVED",
+        what: "what stays open and what would settle it; None if nothing",
+    },
+    FormLine {
+        label: VERDICT,
+        what: "the answer that is left, the bottom line first, and its limits",
+    },
+];
 
 pub(super) const METHOD: Method = Method {
     name: "advocate",
@@ -38,7 +53,7 @@ pub(super) const METHOD: Method = Method {
         let defenders = seats.saturating_sub(1);
         defenders + 2 * slots(defenders, turns) + 1
     },
-    shown: Shown { labels: &LABELS, parts: &[("", LABELS[3])] },
+    shown: Shown { lines: &LINES, parts: &[("", VERDICT)] },
     run: |floor| Box::pin(run(floor)),
 };
 
@@ -165,23 +180,19 @@ fn answer(hearing: &Hearing, seat: &Seat) -> Cue {
 fn verdict(hearing: &Hearing) -> Prompt {
     let task = "Give the verdict: a claim survives if it was attacked and answered, fails if it was \
                 conceded or not met, and is unresolved otherwise.";
-    brief::conclude(hearing.floor, &hearing.said, task)
-        .label("SURVIVED", "the claims that survived and why, as short bullets; None if none")
-        .label("FAILED", "the claims that failed and what broke them; None if none")
-        .label("UNRESOLVED", "what stays open and what would settle it; None if nothing")
-        .label("VERDICT", "the answer that is left, the bottom line first, and its limits")
+    form::ask_lines(brief::conclude(hearing.floor, &hearing.said, task), &LINES)
 }
 
 pub(super) fn read(text: &str) -> Synthesis {
-    let [survived, failed, unresolved, verdict] = parse::sections(text, LABELS);
-    let open = unresolved.filter(|text| !brief::is_none(text));
+    let [survived, failed, unresolved, verdict] = parse::read_form(text, &LINES);
+    let verdict = brief::keep_stated(verdict);
     // The protocol has one word for every examination that came to a verdict.
     let consensus = verdict.as_ref().map(|_| "PARTIAL");
-    let verdict = verdict.unwrap_or_else(|| form::rest(text, &LABELS));
+    let verdict = verdict.unwrap_or_else(|| form::rest(text, &LINES, &[VERDICT]));
     Synthesis {
-        agreed: survived.filter(|text| !brief::is_none(text)).unwrap_or_default(),
+        agreed: brief::keep_stated(survived).unwrap_or_default(),
         more: brief::heading("Failed", failed).into_iter().collect(),
-        ..form::concluded(consensus, verdict, open.as_deref().unwrap_or(NOTHING_OPEN))
+        ..form::concluded(consensus, verdict, brief::read_open_points(unresolved, NOTHING_OPEN))
     }
 }
 

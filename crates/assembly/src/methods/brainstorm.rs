@@ -7,7 +7,7 @@ use super::{form, list};
 use crate::event::{Quoted, Synthesis};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Vote};
-use crate::parse;
+use crate::parse::{self, FormLine, make_lines};
 use crate::prompt::Prompt;
 use crate::transcript::{Quote, Transcript};
 use althing_stdx::{Result, text};
@@ -15,23 +15,35 @@ use althing_stdx::{Result, text};
 const IDEATOR: Option<&str> = Some("IDEATOR");
 /// Ideas of one seat in one phase; more are not taken up.
 const IDEAS_MAX: usize = 8;
-const PICKS: [&str; 3] = ["PICK 1", "PICK 2", "PICK 3"];
-const SELECTED: [&str; 5] = ["IDEA 1", "IDEA 2", "IDEA 3", "IDEA 4", "IDEA 5"];
-/// The labels of the selection.
-const SELECTION: [&str; 6] =
-    [SELECTED[0], SELECTED[1], SELECTED[2], SELECTED[3], SELECTED[4], "ALTERNATIVES"];
+const PICKS: [FormLine; 3] = make_lines(
+    ["PICK 1", "PICK 2", "PICK 3"],
+    "the idea's number, then why it, what could sink it and what to change",
+);
+const SELECTED: [FormLine; 5] = make_lines(
+    ["IDEA 1", "IDEA 2", "IDEA 3", "IDEA 4", "IDEA 5"],
+    "title, how it works, why it, and the first step",
+);
+const ALTERNATIVES: FormLine =
+    FormLine { label: "ALTERNATIVES", what: "what is worth keeping beside them; None if nothing" };
+/// The lines of the selection.
+const SELECTION: [FormLine; 6] =
+    [SELECTED[0], SELECTED[1], SELECTED[2], SELECTED[3], SELECTED[4], ALTERNATIVES];
 /// What the selected ideas are shown with.
 const PARTS: &[(&str, &str)] = &[
-    ("IDEA 1: ", SELECTED[0]),
-    ("IDEA 2: ", SELECTED[1]),
-    ("IDEA 3: ", SELECTED[2]),
-    ("IDEA 4: ", SELECTED[3]),
-    ("IDEA 5: ", SELECTED[4]),
+    ("IDEA 1: ", SELECTED[0].label),
+    ("IDEA 2: ", SELECTED[1].label),
+    ("IDEA 3: ", SELECTED[2].label),
+    ("IDEA 4: ", SELECTED[3].label),
+    ("IDEA 5: ", SELECTED[4].label),
 ];
 /// Ideas shown in the count.
 const COUNTED_MAX: usize = 8;
 /// Ideas that whoever concludes reads in full.
 const SHORTLIST_MAX: usize = 6;
+/// Words before the number of an idea.
+const NUMBER_NAMES: [&str; 5] = ["idea", "number", "no", "nr", "pick"];
+/// Words after a number that counts something else.
+const COUNTED: [&str; 4] = ["of", "ideas", "reasons", "people"];
 /// Words of each kind of turn.
 const IDEAS_WORDS: u64 = 350;
 const BUILD_WORDS: u64 = 200;
@@ -47,7 +59,7 @@ pub(super) const METHOD: Method = Method {
     phases: &["Diverge", "Build", "Converge", "Idea Synthesis"],
     roles: |seats| vec![("Ideators", (0..seats).collect())],
     calls: |seats, _| 3 * seats + 1,
-    shown: Shown { labels: &SELECTION, parts: PARTS },
+    shown: Shown { lines: &SELECTION, parts: PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 
@@ -114,15 +126,36 @@ fn quotes(floor: &Floor, sheets: &[Sheet]) -> Vec<Quote> {
 
 /// The ideas that a seat picked, best first.
 fn ballot(text: &str, ideas: usize) -> Vec<usize> {
-    let picks = parse::sections(text, PICKS).into_iter().flatten();
+    let picks = parse::read_form(text, &PICKS).into_iter().flatten();
     let mut ballot: Vec<usize> = Vec::new();
-    for pick in picks {
-        let numbers =
-            pick.split(|c: char| !c.is_alphanumeric()).filter_map(|word| word.parse().ok());
-        let number = numbers.into_iter().find(|number| (1..=ideas).contains(number));
-        ballot.extend(number.filter(|number| !ballot.contains(number)));
+    for number in picks.filter_map(|pick| read_pick(&pick)) {
+        if (1..=ideas).contains(&number) && !ballot.contains(&number) {
+            ballot.push(number);
+        }
     }
     ballot
+}
+
+/// Reads the number of the idea that a pick names: at its front, or as `idea 7`, `#7` or `(7)`.
+/// Other numbers count something else.
+fn read_pick(pick: &str) -> Option<usize> {
+    let words: Vec<(usize, &str)> = parse::words_at(pick).collect();
+    let is = |at: usize, known: &[&str]| {
+        words.get(at).is_some_and(|(_, word)| parse::is_one_of(word, known))
+    };
+    let number = |at: usize| words.get(at)?.1.parse().ok().filter(|_| !is(at + 1, &COUNTED));
+    let is_named = |at: &usize| {
+        let (start, word) = words[*at];
+        let (before, behind) = (&pick[..start], &pick[start + word.len()..]);
+        let is_in_brackets = before.ends_with(['(', '[']) && behind.starts_with([')', ']']);
+        let is_marked = is_in_brackets || before.ends_with('#');
+        let is_after_word = *at > 0 && is(at - 1, &["idea"]);
+        (is_marked || is_after_word) && !parse::is_negated(before)
+    };
+    let after_name = || number(1).filter(|_| is(0, &NUMBER_NAMES));
+    let later = || (0..words.len()).filter(is_named).find_map(number);
+    let is_refusal = is(0, &["none", "no", "not", "nothing"]);
+    number(0).or_else(after_name).or_else(|| later().filter(|_| !is_refusal))
 }
 
 fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
@@ -160,8 +193,7 @@ fn build(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
 fn converge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
     let task = "Pick the three ideas that would do most for the question if somebody began tomorrow, \
                 best first, at most one of your own. Judge effect against effort.";
-    let prompt = brief::task(floor, seat, &seat.name, pooled, task)
-        .labels(&PICKS, "the idea's number, then why it, what could sink it and what to change");
+    let prompt = form::ask_alike(brief::task(floor, seat, &seat.name, pooled, task), &PICKS);
     Cue::message(IDEATOR, PICKS_WORDS, prompt)
 }
 
@@ -181,9 +213,8 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
          Follow the votes; merge picks that are one idea, and leave out what the objections sank. \
          Write no more IDEA lines than you select."
     );
-    brief::conclude(floor, &said, task)
-        .labels(&SELECTED, "title, how it works, why it, and the first step")
-        .label("ALTERNATIVES", "what is worth keeping beside them; None if nothing")
+    let prompt = form::ask_alike(brief::conclude(floor, &said, task), &SELECTED);
+    form::ask_lines(prompt, &[ALTERNATIVES])
 }
 
 /// The ideas that got most votes under the names of their authors; all of them where none got any.
@@ -201,15 +232,13 @@ fn shortlist(floor: &Floor, pool: &[Sheet], votes: &[Vote]) -> Vec<Quote> {
 
 /// Reads the selection. Ideas count up from 1 without a gap: a number in passing selects nothing.
 pub(super) fn read(text: &str) -> Synthesis {
-    let [one, two, three, four, five, alternatives] = parse::sections(text, SELECTION);
-    let ideas = [one, two, three, four, five].into_iter();
-    let ideas = ideas.map_while(|idea| idea.filter(|text| !brief::is_none(text)));
+    let [one, two, three, four, five, alternatives] = parse::read_form(text, &SELECTION);
+    let ideas = [one, two, three, four, five].into_iter().map_while(brief::keep_stated);
     let ideas: Vec<String> =
-        ideas.zip(SELECTED).map(|(idea, label)| format!("{label}: {idea}")).collect();
-    let other = alternatives.filter(|text| !brief::is_none(text));
-    let other = other.as_deref().unwrap_or("None");
+        ideas.zip(SELECTED).map(|(idea, line)| format!("{}: {idea}", line.label)).collect();
+    let other = brief::read_open_points(alternatives, "None");
     if ideas.is_empty() {
-        return form::concluded(None, form::rest(text, &["ALTERNATIVES"]), other);
+        return form::concluded(None, form::rest(text, &SELECTION, &[SELECTED[0].label]), other);
     }
     form::concluded(Some(&format!("{} SELECTED", ideas.len())), ideas.join("\n\n"), other)
 }

@@ -3,14 +3,17 @@
 
 use crate::event::{Confidence, Opening, Quoted};
 use crate::floor::{Floor, Seat, Spoken};
+use crate::parse::FormLine;
 use crate::prompt::Prompt;
 use crate::transcript::{Quote, Transcript};
 
 /// How a confidence is asked for.
-pub(super) const CONFIDENCE: &str = "HIGH, MEDIUM or LOW, then 0 to 100: how likely this survives a \
-                                     careful check";
+pub(super) const CONFIDENCE: FormLine = FormLine {
+    label: "CONFIDENCE",
+    what: "HIGH, MEDIUM or LOW, then 0 to 100: how likely this survives a careful check",
+};
 
-/// What stands where a speaker was asked for a position and stated none.
+/// What stands where a speaker was asked for something and stated nothing.
 pub(super) const NOT_STATED: &str = "(not stated)";
 
 /// The beginning of every prompt of a run: the same for all seats, from the first call to the last.
@@ -75,8 +78,23 @@ pub(super) fn in_words(confidence: Option<Confidence>) -> String {
 
 /// A heading of a synthesis and its text; nothing where there is none.
 pub(super) fn heading(name: &str, text: Option<String>) -> Option<Quoted> {
-    let text = text.filter(|text| !is_none(text))?;
+    let text = keep_stated(text)?;
     Some(Quoted { name: name.to_string(), text })
+}
+
+/// Returns a section, unless it says that there is nothing to say.
+pub(super) fn keep_stated(section: Option<String>) -> Option<String> {
+    section.filter(|text| !is_none(text))
+}
+
+/// Returns what stays open by a section: `nothing` where it says so, and not stated where it is
+/// missing.
+pub(super) fn read_open_points(section: Option<String>, nothing: &str) -> String {
+    match section {
+        Some(text) if is_none(&text) => nothing.to_string(),
+        Some(text) => text,
+        None => NOT_STATED.to_string(),
+    }
 }
 
 /// Whether a section says that there is nothing to say.

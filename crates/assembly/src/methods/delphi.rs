@@ -8,7 +8,7 @@ use super::{Method, Shown};
 use crate::event::{Confidence, Parts, Quoted};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
-use crate::parse;
+use crate::parse::{self, FormLine};
 use crate::prompt::Prompt;
 use crate::transcript::{Quote, Transcript};
 use althing_stdx::Result;
@@ -25,18 +25,21 @@ pub(super) const METHOD: Method = Method {
     phases: &["Independent Estimates", "Informed Revision", "Final Revision", "Aggregation"],
     roles: |seats| vec![("Panelists", (0..seats).collect())],
     calls: |seats, _| 3 * seats + 1,
-    shown: Shown { labels: &FORM.labels(), parts: form::PARTS },
+    shown: Shown { lines: &FORM.lines(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 
 pub(super) const FORM: Form = Form {
-    verdict: (
-        "CONVERGENCE",
-        "YES if the last estimates amount to the same, PARTIAL if most do, else NO",
-    ),
+    verdict: FormLine {
+        label: "CONVERGENCE",
+        what: "YES if the last estimates amount to the same, PARTIAL if most do, else NO",
+    },
     synthesis: "the panel's estimate with its range in the first line, then what drives it, then \
                 the assumption it hangs on most",
-    open: ("DIFFERENCES", "the estimates that stand apart and why; None if there are none"),
+    open: FormLine {
+        label: "DIFFERENCES",
+        what: "the estimates that stand apart and why; None if there are none",
+    },
     nothing_open: "None - strong convergence",
     evolution: "how the estimates moved and what moved them; None if nothing did",
     ..Form::COMMON
@@ -76,10 +79,15 @@ async fn run(floor: &Floor) -> Result<()> {
     floor.synthesise(|_| synthesis(floor, &said, &panel), read, |_| false).await
 }
 
-/// The last estimate of each seat, in seat order: one who lost a turn still holds the one before.
+/// The last estimate of each seat, in seat order: one who lost a turn, or stated none in it, still
+/// holds the one before.
 fn latest(rounds: &[Vec<Spoken>]) -> Vec<Spoken> {
     let mut panel: Vec<Spoken> = Vec::new();
     for spoken in rounds.iter().flatten() {
+        let has_estimate = |earlier: &Spoken| earlier.seat == spoken.seat && is_stated(earlier);
+        if !is_stated(spoken) && panel.iter().any(has_estimate) {
+            continue;
+        }
         panel.retain(|earlier| earlier.seat != spoken.seat);
         panel.push(spoken.clone());
     }
@@ -101,17 +109,22 @@ fn statistics(floor: &Floor, panel: &[Spoken]) -> String {
     let mut text = format!(
         "{} of {} panelists have given an estimate. Confidence: HIGH {high}, MEDIUM {medium}, LOW \
          {low}",
-        panel.len(),
+        panel.iter().filter(|spoken| is_stated(spoken)).count(),
         floor.seats().len()
     );
     if let Some(mean) = measure::mean(&sure) {
         text += &format!(", {mean} of 100 on average");
     }
     text += ".";
-    let estimates = panel.iter().map(|spoken| stated(spoken).0);
-    if let Some(spread) = measure::spread(estimates) {
-        let measure::Spread { low, median, high } = spread;
-        text += &format!(" Figures: lowest {low}, median {median}, highest {high}.");
+    let estimates: Vec<&str> =
+        panel.iter().filter(|spoken| is_stated(spoken)).map(|spoken| stated(spoken).0).collect();
+    if let Some(spread) = measure::spread(estimates.iter().copied()) {
+        let measure::Spread { count, low, median, high } = spread;
+        let figures = match count == estimates.len() {
+            true => "Figures".to_string(),
+            false => format!("{count} figures"),
+        };
+        text += &format!(" {figures}: lowest {low}, median {median}, highest {high}.");
     }
     text
 }
@@ -124,10 +137,15 @@ fn stated(spoken: &Spoken) -> (&str, Option<Confidence>) {
     }
 }
 
+fn is_stated(spoken: &Spoken) -> bool {
+    !stated(spoken).0.is_empty()
+}
+
 /// Estimates without names.
 fn masked(floor: &Floor, masks: &Masks, panel: &[Spoken]) -> Vec<Quote> {
     let quote = |spoken: &Spoken| {
         let (estimate, confidence) = stated(spoken);
+        let estimate = if estimate.is_empty() { brief::NOT_STATED } else { estimate };
         let name = format!("{}, confidence {}", masks.of(spoken.seat), brief::in_words(confidence));
         // Who changed nothing may say only so: what stands is still to be seen.
         let text = match spoken.text.contains(estimate) {
@@ -139,6 +157,22 @@ fn masked(floor: &Floor, masks: &Masks, panel: &[Spoken]) -> Vec<Quote> {
     panel.iter().map(quote).collect()
 }
 
+/// The lines of an estimate.
+const ESTIMATE: FormLine = FormLine {
+    label: "ESTIMATE",
+    what: "your answer in one line, the figure first where there is one",
+};
+const ASSUMPTIONS: FormLine =
+    FormLine { label: "ASSUMPTIONS", what: "what must hold for it, as short bullets" };
+const REASONING: FormLine = FormLine { label: "REASONING", what: "how you got there" };
+/// The lines of a revision.
+const REVISED: FormLine = FormLine {
+    label: "REVISED ESTIMATE",
+    what: "in one line, the figure first; or the word UNCHANGED",
+};
+const REVISION_REASONING: FormLine =
+    FormLine { label: "REASONING", what: "what moved you, or why nothing did" };
+
 /// Words of each kind of turn.
 const ESTIMATE_WORDS: u64 = 200;
 const REVISION_WORDS: u64 = 150;
@@ -149,11 +183,8 @@ fn estimate(floor: &Floor, masks: &Masks, seat: &Seat, said: &Transcript) -> Cue
          for a figure, commit to one with its unit and the range you would be surprised to leave. At \
          most {ESTIMATE_WORDS} words."
     );
-    let prompt = brief::task(floor, seat, masks.of(seat.index), said, task)
-        .label("ESTIMATE", "your answer in one line, the figure first where there is one")
-        .label("CONFIDENCE", brief::CONFIDENCE)
-        .label("ASSUMPTIONS", "what must hold for it, as short bullets")
-        .label("REASONING", "how you got there");
+    let prompt = brief::task(floor, seat, masks.of(seat.index), said, task);
+    let prompt = form::ask_lines(prompt, &[ESTIMATE, brief::CONFIDENCE, ASSUMPTIONS, REASONING]);
     let cue = Cue::message(PANELIST, ESTIMATE_WORDS, prompt);
     Cue { parse: Box::new(|text| read(text, Round::First)), ..cue }
 }
@@ -173,10 +204,8 @@ fn revise(
          average. At most {REVISION_WORDS} words.",
         statistics(floor, panel)
     );
-    let prompt = brief::task(floor, seat, masks.of(seat.index), said, task)
-        .label("REVISED ESTIMATE", "in one line, the figure first; or the word UNCHANGED")
-        .label("CONFIDENCE", brief::CONFIDENCE)
-        .label("REASONING", "what moved you, or why nothing did");
+    let prompt = brief::task(floor, seat, masks.of(seat.index), said, task);
+    let prompt = form::ask_lines(prompt, &[REVISED, brief::CONFIDENCE, REVISION_REASONING]);
     let parse = Box::new(move |text: &str| read(text, Round::Later(before.as_ref())));
     Cue { parse, ..Cue::message(PANELIST, REVISION_WORDS, prompt) }
 }
@@ -200,15 +229,21 @@ enum Round<'a> {
     Later(Option<&'a Before>),
 }
 
-/// Reads an estimate. One that is unchanged is the one before.
+/// Reads an estimate: without its label it is what stands before the first one, and empty where that
+/// is nothing. One that is unchanged is the one before.
 fn read(text: &str, round: Round) -> Parts {
-    let labels = ["ESTIMATE", "REVISED ESTIMATE", "CONFIDENCE", "ASSUMPTIONS", "REASONING"];
-    let [estimate, revised, confidence, ..] = parse::sections(text, labels);
+    let reasoning = match round {
+        Round::First => REASONING,
+        Round::Later(_) => REVISION_REASONING,
+    };
+    let lines = [ESTIMATE, REVISED, brief::CONFIDENCE, ASSUMPTIONS, reasoning];
+    let [estimate, revised, confidence, ..] = parse::read_form(text, &lines);
     let (said, before) = match round {
         Round::First => (estimate.or(revised), None),
         Round::Later(before) => (revised.or(estimate), before),
     };
-    let said = said.unwrap_or_else(|| form::rest(text, &labels));
+    let before_labels = || parse::before(text, &lines.map(|line| line.label)).to_string();
+    let said = brief::keep_stated(Some(said.unwrap_or_else(before_labels))).unwrap_or_default();
     let confidence = confidence.and_then(|text| parse::confidence(&text));
     match before.filter(|_| is_unchanged(&said)) {
         Some(before) => Parts::Estimate {

@@ -3,22 +3,23 @@
 
 use super::brief;
 use crate::event::{Sureness, Synthesis};
-use crate::parse;
+pub(super) use crate::parse::choose;
+use crate::parse::{self, FormLine};
 use crate::prompt::Prompt;
 
+const SYNTHESIS: &str = "SYNTHESIS";
 /// The section that is the synthesis, for whoever watches it being written.
-pub(super) const PARTS: &[(&str, &str)] = &[("", "SYNTHESIS")];
+pub(super) const PARTS: &[(&str, &str)] = &[("", SYNTHESIS)];
 
 /// What each line of the form asks for; a method changes what differs.
 pub(super) struct Form {
-    /// Label of the verdict and what it asks.
-    pub verdict: (&'static str, &'static str),
+    pub verdict: FormLine<'static>,
     /// Words the verdict may be; where it is none of them, it counts as not stated.
     pub words: &'static [&'static str],
     pub synthesis: &'static str,
-    /// Label of what stays open and what it asks.
-    pub open: (&'static str, &'static str),
-    /// What stands for it where nothing stays open.
+    /// The line that asks what stays open.
+    pub open: FormLine<'static>,
+    /// What stands for it where the answer says that nothing does.
     pub nothing_open: &'static str,
     pub evolution: &'static str,
 }
@@ -26,65 +27,78 @@ pub(super) struct Form {
 impl Form {
     /// The lines that methods have in common.
     pub const COMMON: Form = Form {
-        verdict: (
-            "CONSENSUS",
-            "YES if all amount to the same answer, PARTIAL if they share its core, else NO",
-        ),
+        verdict: FormLine {
+            label: "CONSENSUS",
+            what: "YES if all amount to the same answer, PARTIAL if they share its core, else NO",
+        },
         words: &["YES", "PARTIAL", "NO"],
         synthesis: "the answer this supports: the bottom line first, then what decides it, then its \
                     limits",
-        open: (
-            "DIFFERENCES",
-            "what stays disputed, who holds what, what would settle it; None if nothing",
-        ),
+        open: FormLine {
+            label: "DIFFERENCES",
+            what: "what stays disputed, who holds what, what would settle it; None if nothing",
+        },
         nothing_open: "None",
         evolution: "whose view moved and which argument did it; None if nobody's",
     };
 
-    /// All labels, in the order in which they are asked for.
-    pub const fn labels(&self) -> [&'static str; 5] {
-        [self.verdict.0, "AGREED", "SYNTHESIS", self.open.0, "EVOLUTION"]
+    /// All lines, in the order in which they are asked for.
+    pub const fn lines(&self) -> [FormLine<'static>; 5] {
+        let agreed = "what everyone accepts, as short bullets; None if nothing";
+        [
+            self.verdict,
+            FormLine { label: "AGREED", what: agreed },
+            FormLine { label: SYNTHESIS, what: self.synthesis },
+            self.open,
+            FormLine { label: "EVOLUTION", what: self.evolution },
+        ]
     }
 
     /// Asks for this form.
     pub fn ask(&self, prompt: Prompt) -> Prompt {
-        prompt
-            .label(self.verdict.0, self.verdict.1)
-            .label("AGREED", "what everyone accepts, as short bullets; None if nothing")
-            .label("SYNTHESIS", self.synthesis)
-            .label(self.open.0, self.open.1)
-            .label("EVOLUTION", self.evolution)
+        ask_lines(prompt, &self.lines())
     }
 
     /// Reads it back. An answer without labels is all synthesis.
     pub fn read(&self, text: &str, confidences: Vec<Sureness>) -> Synthesis {
-        let labels = self.labels();
-        let [verdict, agreed, synthesis, open, evolution] = parse::sections(text, labels);
+        let lines = self.lines();
+        let [verdict, agreed, synthesis, open, evolution] = parse::read_form(text, &lines);
         let verdict = verdict.and_then(|said| choose(&said, self.words));
         Synthesis {
-            agreed: agreed.filter(|text| !brief::is_none(text)).unwrap_or_default(),
+            agreed: brief::keep_stated(agreed).unwrap_or_default(),
             more: brief::heading("Evolution", evolution).into_iter().collect(),
             confidences,
             ..concluded(
                 verdict,
-                synthesis.unwrap_or_else(|| rest(text, &labels)),
-                open.filter(|text| !brief::is_none(text)).as_deref().unwrap_or(self.nothing_open),
+                brief::keep_stated(synthesis).unwrap_or_else(|| rest(text, &lines, &[SYNTHESIS])),
+                brief::read_open_points(open, self.nothing_open),
             )
         }
     }
+}
+
+/// Asks for `lines`.
+pub(super) fn ask_lines(prompt: Prompt, lines: &[FormLine<'static>]) -> Prompt {
+    lines.iter().fold(prompt, |prompt, line| prompt.label(line.label, line.what))
+}
+
+/// Asks for `lines` that all want the same.
+pub(super) fn ask_alike(prompt: Prompt, lines: &[FormLine<'static>]) -> Prompt {
+    let labels: Vec<&'static str> = lines.iter().map(|line| line.label).collect();
+    prompt.labels(&labels, lines.first().map_or("", |line| line.what))
 }
 
 /// A synthesis with nothing but its three main fields.
 pub(super) fn concluded(
     consensus: Option<&str>,
     synthesis: String,
-    differences: &str,
+    differences: String,
 ) -> Synthesis {
     Synthesis {
         consensus: consensus.map(str::to_string),
         agreed: String::new(),
         synthesis,
-        differences: differences.to_string(),
+        differences,
         more: vec![],
         confidences: vec![],
         unstated: vec![],
@@ -93,22 +107,16 @@ pub(super) fn concluded(
     }
 }
 
-/// What an answer says where the label that was asked for is missing: the words before the first
-/// label, or all of them.
-pub(super) fn rest(text: &str, labels: &[&str]) -> String {
-    match parse::before(text, labels) {
-        "" => text.trim().to_string(),
+/// What an answer says where nothing stands under the labels `asked`: the words before the first
+/// label, or all of them where those labels are not in it.
+pub(super) fn rest<const N: usize>(text: &str, lines: &[FormLine; N], asked: &[&str]) -> String {
+    let before = parse::before(text, &lines.map(|line| line.label));
+    let is_filled = || parse::read_form(text, lines).iter().any(Option::is_some);
+    match before {
+        "" if is_filled() && !parse::has_label(text, asked) => text.trim().to_string(),
+        "" => brief::NOT_STATED.to_string(),
         before => before.to_string(),
     }
-}
-
-/// The one of `words` that a verdict says: its first word, else one in capitals, else any. So
-/// neither "for" in a sentence nor a later "NO" is taken for the verdict.
-pub(super) fn choose(said: &str, words: &[&'static str]) -> Option<&'static str> {
-    let mut tokens = said.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty());
-    let first = tokens.next().and_then(|token| parse::word_of(token, words));
-    let capitals = || tokens.find_map(|token| words.iter().position(|word| token == *word));
-    first.or_else(capitals).or_else(|| parse::word_of(said, words)).map(|at| words[at])
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::form::{self, Form};
 use super::masks::Masks;
 use super::{Method, Shown};
 use crate::floor::{Cue, Floor, Seat, Spoken};
+use crate::parse::FormLine;
 use crate::prompt::Prompt;
 use crate::transcript::Transcript;
 use althing_stdx::Result;
@@ -24,15 +25,18 @@ pub(super) const METHOD: Method = Method {
         vec![(FOR, side(0)), (AGAINST, side(1))]
     },
     calls: |seats, _| 2 * seats + 2 + 1,
-    shown: Shown { labels: &FORM.labels(), parts: form::PARTS },
+    shown: Shown { lines: &FORM.lines(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 
 pub(super) const FORM: Form = Form {
-    verdict: ("CONSENSUS", "FOR or AGAINST, whichever side carried the motion; PARTIAL if neither"),
+    verdict: FormLine {
+        label: "CONSENSUS",
+        what: "FOR or AGAINST, whichever side carried the motion; PARTIAL if neither",
+    },
     words: &[FOR, AGAINST, "PARTIAL"],
     synthesis: "the decision, then the argument that decided it, then what follows",
-    open: ("DIFFERENCES", "what neither side settled; None if nothing"),
+    open: FormLine { label: "DIFFERENCES", what: "what neither side settled; None if nothing" },
     evolution: "what a side conceded or dropped; None if nothing",
     ..Form::COMMON
 };

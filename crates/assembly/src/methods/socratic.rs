@@ -7,6 +7,7 @@ use super::masks::Masks;
 use super::order::{Rotation, successor};
 use super::{Method, Shown};
 use crate::floor::{Cue, Floor, Seat, Spoken};
+use crate::parse::FormLine;
 use crate::prompt::Prompt;
 use crate::transcript::Transcript;
 use althing_stdx::Result;
@@ -27,19 +28,22 @@ pub(super) const METHOD: Method = Method {
         vec![("Respondent", (0..first).collect()), ("Questioners", (first..seats).collect())]
     },
     calls: |seats, turns| 1 + 2 * rounds(turns) + seats + 1,
-    shown: Shown { labels: &FORM.labels(), parts: form::PARTS },
+    shown: Shown { lines: &FORM.lines(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
 
 pub(super) const FORM: Form = Form {
-    verdict: (
-        "APORIA",
-        "YES if the thesis fell and nothing took its place, PARTIAL if it stands in changed form, \
-         NO if it stands",
-    ),
+    verdict: FormLine {
+        label: "APORIA",
+        what: "YES if the thesis fell and nothing took its place, PARTIAL if it stands in changed \
+               form, NO if it stands",
+    },
     synthesis: "what is left standing as an answer: the bottom line first, then the assumption that \
                 carries it, then its limits",
-    open: ("OPEN QUESTIONS", "what nobody could answer and why it matters; None if nothing"),
+    open: FormLine {
+        label: "OPEN QUESTIONS",
+        what: "what nobody could answer and why it matters; None if nothing",
+    },
     evolution: "how the thesis changed and which question did it; None if it did not",
     ..Form::COMMON
 };

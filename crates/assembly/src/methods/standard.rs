@@ -8,7 +8,7 @@ use super::{Method, Shown};
 use crate::event::{Parts, Speech, Synthesis};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure;
-use crate::parse;
+use crate::parse::{self, FormLine};
 use crate::prompt::Prompt;
 use crate::transcript::Transcript;
 use althing_stdx::Result;
@@ -28,9 +28,25 @@ pub(super) const METHOD: Method = Method {
     ],
     roles: |_| vec![],
     calls: |seats, turns| 3 * seats + turns + 1,
-    shown: Shown { labels: &Form::COMMON.labels(), parts: form::PARTS },
+    shown: Shown { lines: &Form::COMMON.lines(), parts: form::PARTS },
     run: |floor| Box::pin(run(floor)),
 };
+
+/// The lines of a critique.
+const CRITIQUE: [FormLine; 3] = [
+    FormLine { label: "AGREEMENTS", what: "what holds up" },
+    FormLine { label: "DISAGREEMENTS", what: "what is wrong or weak, whose it is, why" },
+    FormLine { label: "MISSING", what: "what nobody has considered" },
+];
+/// The lines of a position.
+const POSITION: [FormLine; 2] = [
+    FormLine {
+        label: "POSITION",
+        what: "your answer in two to five sentences, with the reason that decides it; if you moved, \
+               from what and which argument did it",
+    },
+    brief::CONFIDENCE,
+];
 
 /// Words of each kind of turn.
 const ANSWER_WORDS: u64 = 300;
@@ -122,6 +138,7 @@ fn objections(critique: &Spoken) -> String {
         {
             [disagreements.as_str(), missing].join("\n").trim().to_string()
         }
+        Parts::Critique { agreements, .. } if agreements.is_empty() => brief::NOT_STATED.into(),
         _ => critique.text.clone(),
     }
 }
@@ -152,42 +169,33 @@ fn critique(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
         "Criticise the answers, your own too: the claim that is wrong, the assumption nobody \
          stated, the case nobody thought of. Name whose it is. At most {CRITIQUE_WORDS} words."
     );
-    let prompt = brief::task(floor, seat, &seat.name, said, task)
-        .label("AGREEMENTS", "what holds up")
-        .label("DISAGREEMENTS", "what is wrong or weak, whose it is, why")
-        .label("MISSING", "what nobody has considered");
-    let parse = |text: &str| {
-        let [agreements, disagreements, missing] =
-            parse::sections(text, ["AGREEMENTS", "DISAGREEMENTS", "MISSING"]);
-        let found_none = agreements.is_none() && disagreements.is_none() && missing.is_none();
-        let agreements = if found_none { text.to_string() } else { agreements.unwrap_or_default() };
-        Parts::Critique {
-            agreements,
-            disagreements: disagreements.unwrap_or_default(),
-            missing: missing.unwrap_or_default(),
-        }
-    };
+    let prompt = form::ask_lines(brief::task(floor, seat, &seat.name, said, task), &CRITIQUE);
     let cue = Cue::message(None, CRITIQUE_WORDS, prompt);
-    Cue { speech: Speech::Critique, parse: Box::new(parse), ..cue }
+    Cue { speech: Speech::Critique, parse: Box::new(read_critique), ..cue }
+}
+
+/// Reads a critique. What stands before the labels counts only where nothing stands under them.
+fn read_critique(text: &str) -> Parts {
+    let sections = parse::read_form(text, &CRITIQUE);
+    let is_empty = sections.iter().all(Option::is_none);
+    let [agreements, disagreements, missing] = sections.map(Option::unwrap_or_default);
+    let before = || parse::before(text, &CRITIQUE.map(|line| line.label)).to_string();
+    let agreements = if is_empty { before() } else { agreements };
+    Parts::Critique { agreements, disagreements, missing }
 }
 
 fn position(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
     let task = "State where you stand now: what the arguments support, not what most people said.";
-    let prompt = brief::task(floor, seat, &seat.name, said, task)
-        .label(
-            "POSITION",
-            "your answer in two to five sentences, with the reason that decides it; if you moved, \
-             from what and which argument did it",
-        )
-        .label("CONFIDENCE", brief::CONFIDENCE);
+    let prompt = form::ask_lines(brief::task(floor, seat, &seat.name, said, task), &POSITION);
     let cue = Cue::message(None, POSITION_WORDS, prompt);
     Cue { speech: Speech::Position, parse: Box::new(read_position), ..cue }
 }
 
 fn read_position(text: &str) -> Parts {
-    let [position, confidence] = parse::sections(text, ["POSITION", "CONFIDENCE"]);
-    // Without its label a position is what stands before the confidence.
-    let position = position.unwrap_or_else(|| parse::before(text, &["CONFIDENCE"]).to_string());
+    let [position, confidence] = parse::read_form(text, &POSITION);
+    // Without its label a position is what stands before the first one.
+    let before = || parse::before(text, &POSITION.map(|line| line.label)).to_string();
+    let position = brief::keep_stated(Some(position.unwrap_or_else(before))).unwrap_or_default();
     Parts::Position { position, confidence: confidence.and_then(|it| parse::confidence(&it)) }
 }
 
@@ -225,5 +233,9 @@ mod tests {
         check("Just go.\n\nCONFIDENCE: MEDIUM", "Just go.", Some(60));
         check("Just go.", "Just go.", None);
         check("CONFIDENCE: 40", "", Some(40));
+        check("POSITION:\nCONFIDENCE: 40", "", Some(40));
+        check("POSITION: None\nCONFIDENCE:", "", None);
+        check("Just go.\nPOSITION:\nCONFIDENCE: low", "Just go.", Some(30));
+        check("POSITION: your answer in two to five sentences\nCONFIDENCE: HIGH or LOW", "", None);
     }
 }

@@ -2,6 +2,7 @@
 
 mod briefing;
 mod course;
+mod forms;
 mod injection;
 pub(crate) mod kit;
 mod mishaps;

@@ -11,20 +11,41 @@ use crate::event::{Quoted, Synthesis};
 use crate::fit::shorten;
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Rank};
-use crate::parse;
+use crate::parse::{self, FormLine, make_lines};
 use crate::prompt::Prompt;
 use crate::transcript::{Quote, Transcript};
 use althing_stdx::Result;
 
 const EVALUATOR: Option<&str> = Some("EVALUATOR");
-const ALTERNATIVES: [&str; 4] =
-    ["ALTERNATIVE A", "ALTERNATIVE B", "ALTERNATIVE C", "ALTERNATIVE D"];
-const CRITERIA: [&str; 6] =
-    ["CRITERION 1", "CRITERION 2", "CRITERION 3", "CRITERION 4", "CRITERION 5", "CRITERION 6"];
+const ALTERNATIVES: [FormLine; 4] = make_lines(
+    ["ALTERNATIVE A", "ALTERNATIVE B", "ALTERNATIVE C", "ALTERNATIVE D"],
+    "a name of at most five words: then what it means in one sentence",
+);
+const CRITERIA: [FormLine; 6] = make_lines(
+    ["CRITERION 1", "CRITERION 2", "CRITERION 3", "CRITERION 4", "CRITERION 5", "CRITERION 6"],
+    "a name of at most four words: then what a high score means and why",
+);
 
-/// The labels of the decision.
-const LABELS: [&str; 6] =
-    ["ALIGNMENT", "RECOMMENDATION", "AGREED", "TRADEOFFS", "ANALYSIS", "OTHERWISE"];
+const RECOMMENDATION: &str = "RECOMMENDATION";
+const ANALYSIS: &str = "ANALYSIS";
+/// The lines of the decision.
+const DECISION: [FormLine; 6] = [
+    FormLine {
+        label: "ALIGNMENT",
+        what: "YES if the tables favour the same alternative, NO if not",
+    },
+    FormLine { label: RECOMMENDATION, what: "the alternative to choose, by name, in one line" },
+    FormLine {
+        label: "AGREED",
+        what: "what all tables agree on, as short bullets; None if nothing",
+    },
+    FormLine { label: "TRADEOFFS", what: "what is given up and who disputes it; None if nothing" },
+    FormLine {
+        label: ANALYSIS,
+        what: "why this one, by the criteria that decide, and why not the runner-up",
+    },
+    FormLine { label: "OTHERWISE", what: "when another alternative is right, and which one" },
+];
 
 pub(super) const METHOD: Method = Method {
     name: "tradeoff",
@@ -34,7 +55,10 @@ pub(super) const METHOD: Method = Method {
     phases: &["Frame", "Criteria", "Evaluate", "Decision"],
     roles: |seats| vec![("Evaluators", (0..seats).collect())],
     calls: |seats, _| 3 * seats + 1,
-    shown: Shown { labels: &LABELS, parts: &[("RECOMMENDATION: ", LABELS[1]), ("", LABELS[4])] },
+    shown: Shown {
+        lines: &DECISION,
+        parts: &[("RECOMMENDATION: ", RECOMMENDATION), ("", ANALYSIS)],
+    },
     run: |floor| Box::pin(run(floor)),
 };
 
@@ -76,11 +100,11 @@ async fn run(floor: &Floor) -> Result<()> {
     floor.synthesise(|_| decide(floor, &said, &ranks), read, |_| false).await
 }
 
-/// What all of them listed under `labels`, as one list.
-fn pooled<const N: usize>(said: &[Spoken], labels: [&'static str; N]) -> Vec<Item> {
+/// What all of them listed under `lines`, as one list.
+fn pooled<const N: usize>(said: &[Spoken], lines: [FormLine; N]) -> Vec<Item> {
     let list = |spoken: &Spoken| -> Vec<Item> {
-        let found = parse::sections(&spoken.text, labels).into_iter().flatten();
-        let found = found.filter(|section| !brief::is_none(section));
+        let found =
+            parse::read_form(&spoken.text, &lines).into_iter().filter_map(brief::keep_stated);
         found.filter_map(|section| Item::read(&section)).collect()
     };
     list::pool(&said.iter().map(list).collect::<Vec<_>>(), N)
@@ -125,16 +149,16 @@ fn listed(
 fn frame(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
     let task = "Name the alternatives to choose between: two to four that exclude each other, the one \
                 people forget included. Do not judge them, and write no more lines than you have.";
-    let prompt = brief::task(floor, seat, &seat.name, said, task)
-        .labels(&ALTERNATIVES, "a name of at most five words: then what it means in one sentence");
+    let prompt = brief::task(floor, seat, &seat.name, said, task);
+    let prompt = form::ask_alike(prompt, &ALTERNATIVES);
     Cue::message(EVALUATOR, FRAME_WORDS, prompt)
 }
 
 fn criteria(floor: &Floor, seat: &Seat, said: &Transcript) -> Cue {
     let task = "Name the criteria to choose by, three to six, the weightiest first. Each must tell the \
                 alternatives apart. Do not score yet.";
-    let prompt = brief::task(floor, seat, &seat.name, said, task)
-        .labels(&CRITERIA, "a name of at most four words: then what a high score means and why");
+    let prompt = brief::task(floor, seat, &seat.name, said, task);
+    let prompt = form::ask_alike(prompt, &CRITERIA);
     Cue::message(EVALUATOR, CRITERIA_WORDS, prompt)
 }
 
@@ -168,29 +192,26 @@ fn decide(floor: &Floor, said: &Transcript, ranks: &[Rank]) -> Prompt {
         "{computed} Decide. The means are evidence, not the decision: look at where the tables \
          disagree, at criteria that count for more here, and at what cannot be undone."
     );
-    brief::conclude(floor, said, task)
-        .label("ALIGNMENT", "YES if the tables favour the same alternative, NO if not")
-        .label("RECOMMENDATION", "the alternative to choose, by name, in one line")
-        .label("AGREED", "what all tables agree on, as short bullets; None if nothing")
-        .label("TRADEOFFS", "what is given up and who disputes it; None if nothing")
-        .label("ANALYSIS", "why this one, by the criteria that decide, and why not the runner-up")
-        .label("OTHERWISE", "when another alternative is right, and which one")
+    form::ask_lines(brief::conclude(floor, said, task), &DECISION)
 }
 
 pub(super) fn read(text: &str, scores: &Quoted) -> Synthesis {
     let [alignment, recommended, agreed, tradeoffs, analysis, otherwise] =
-        parse::sections(text, LABELS);
+        parse::read_form(text, &DECISION);
     let alignment = alignment.and_then(|said| choose(&said, &["YES", "NO"]));
-    let recommended = recommended.map(|choice| format!("RECOMMENDATION: {choice}"));
-    let parts: Vec<String> = recommended.into_iter().chain(analysis).collect();
-    let synthesis = if parts.is_empty() { form::rest(text, &LABELS) } else { parts.join("\n\n") };
-    let tradeoffs = tradeoffs.filter(|text| !brief::is_none(text));
+    let recommended =
+        brief::keep_stated(recommended).map(|choice| format!("RECOMMENDATION: {choice}"));
+    let parts: Vec<String> = recommended.into_iter().chain(brief::keep_stated(analysis)).collect();
+    let synthesis = match parts.is_empty() {
+        true => form::rest(text, &DECISION, &[RECOMMENDATION, ANALYSIS]),
+        false => parts.join("\n\n"),
+    };
     let scores = brief::heading(&scores.name, Some(scores.text.clone()));
     let otherwise = brief::heading("When to choose differently", otherwise);
     Synthesis {
-        agreed: agreed.filter(|text| !brief::is_none(text)).unwrap_or_default(),
+        agreed: brief::keep_stated(agreed).unwrap_or_default(),
         more: scores.into_iter().chain(otherwise).collect(),
-        ..form::concluded(alignment, synthesis, tradeoffs.as_deref().unwrap_or("See analysis"))
+        ..form::concluded(alignment, synthesis, brief::read_open_points(tradeoffs, "See analysis"))
     }
 }
 

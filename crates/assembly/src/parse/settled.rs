@@ -1,11 +1,12 @@
 //! An answer while it is being written: what of it stays, whatever follows.
 
-use super::{Mark, after_label, find, is_dress, strip_label, undress, undressed};
+use super::echo::may_be_echo;
+use super::{FormLine, Mark, after_label, find, is_dress, strip_label, undress, undressed};
 
 /// A section of an answer that is still being written.
 pub struct Settled<'a> {
-    /// Which of the labels.
-    pub label: usize,
+    /// Which of the lines.
+    pub line: usize,
     /// What of it stays, whatever follows.
     pub text: &'a str,
     /// Whether another label has followed.
@@ -13,24 +14,29 @@ pub struct Settled<'a> {
 }
 
 /// The sections of an answer under way, in its order, as far as nothing that follows can change
-/// them: what may become a label, or dress around one, is not given yet. But for dress at its front
-/// a section so far is the beginning of what `sections` will give.
-pub fn settled<'a>(answer: &'a str, labels: &[&str]) -> Vec<Settled<'a>> {
-    let line = answer.rfind('\n').map_or(0, |at| at + 1);
-    let is_open = may_open(&answer[line..], labels);
-    let heard = if is_open { &answer[..line] } else { answer };
-    let limit = if is_open { line } else { line + may_begin(&answer[line..], labels) };
-    let marks = find(heard, labels);
+/// them: what may become a label, or dress around one, is not given yet, and neither is what
+/// repeats the prompt or may turn out to. But for dress at its front a section so far is the
+/// beginning of what `read_form` will give.
+pub fn settled<'a>(answer: &'a str, lines: &[FormLine]) -> Vec<Settled<'a>> {
+    let labels: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let last = answer.rfind('\n').map_or(0, |at| at + 1);
+    let is_open = may_open(&answer[last..], &labels);
+    let heard = if is_open { &answer[..last] } else { answer };
+    let limit = if is_open { last } else { last + may_begin(&answer[last..], &labels) };
+    let marks = find(heard, lines);
     let ends = marks.iter().skip(1).map(|next| Some(next.start)).chain([None]);
+    let under_way = |mark: &Mark| {
+        let so_far = |from: usize| answer.get(from..limit).unwrap_or_default();
+        let is_held = may_be_echo(so_far(mark.label_end), lines[mark.label].what);
+        if is_held { "" } else { begun(so_far(mark.body)) }
+    };
     let section = |(mark, end): (&Mark, Option<usize>)| Settled {
-        label: mark.label,
-        text: match end {
-            Some(end) => undress(&answer[mark.body..end]),
-            None => begun(answer.get(mark.body..limit).unwrap_or_default()),
-        },
+        line: mark.label,
+        text: end.map_or_else(|| under_way(mark), |end| undress(&answer[mark.body..end])),
         is_whole: end.is_some(),
     };
-    marks.iter().zip(ends).map(section).collect()
+    let filled = marks.iter().zip(ends).filter(|(mark, _)| !mark.is_echo);
+    filled.map(section).collect()
 }
 
 /// A section so far, without what its end and the other half of its label's dress may turn out to

@@ -133,10 +133,94 @@ fn numbers_that_are_no_confidence() {
 }
 
 #[test]
+fn confidences_in_sentences() {
+    #[track_caller]
+    fn check(text: &str, want: Option<(Level, u8)>) {
+        assert_eq!(confidence(text).map(|c| (c.level, c.score)), want, "{text}");
+    }
+    check("My confidence is high.", Some((Level::High, 85)));
+    check("I have medium confidence in it", Some((Level::Medium, 60)));
+    check("Very low, since nobody measured it", Some((Level::Low, 30)));
+    check("I would say high", Some((Level::High, 85)));
+    check("I am 80% sure", Some((Level::High, 80)));
+    check("80% certain", Some((Level::High, 80)));
+    check("85 because it is measured", Some((Level::High, 85)));
+    check("HIGH 80: the risk is low", Some((Level::High, 80)));
+    check("HIGH. The risk is low.", Some((Level::High, 85)));
+    check("MEDIUM/HIGH 80", Some((Level::High, 80)));
+    check("HIGH (80-90)", Some((Level::High, 85)));
+    check("70 to 80 %", Some((Level::High, 75)));
+    check("MEDIUM 60 on the scale 0 to 100", Some((Level::Medium, 60)));
+    check("There is no doubt: HIGH 90", Some((Level::High, 90)));
+    check("LOW, then 15", Some((Level::Low, 15)));
+    check("HIGH 92 likely to survive", Some((Level::High, 92)));
+}
+
+#[test]
+fn a_confidence_that_is_left_open_or_denied_is_none() {
+    for text in [
+        "HIGH, MEDIUM or LOW, then 0 to 100: how likely this survives a careful check",
+        "HIGH, MEDIUM or LOW, then 0 to 100: …",
+        "HIGH, MEDIUM or LOW",
+        "[HIGH, MEDIUM or LOW]",
+        "HIGH/MEDIUM/LOW",
+        "- HIGH\n- MEDIUM\n- LOW",
+        "MEDIUM or HIGH",
+        "between LOW and MEDIUM",
+        "HIGH for tea. LOW for coffee: LOW.",
+        "HIGH if you trust me, LOW otherwise",
+        "not high",
+        "Not very HIGH 90",
+        "I cannot say whether it is high or low",
+        "I have no confidence; the risk is high.",
+        "I have no confidence; the risk is HIGH.",
+        "The risk is high",
+        "High stakes make this hard",
+        "low-risk",
+        "0 to 100",
+        "0-100",
+        "0 – 100 %",
+        "1-10",
+        "HIGH 0 to 100",
+        "LOW, then 0 to 100",
+        "HIGH or LOW 0 to 100",
+        "I am 100% unsure",
+        "100% uncertain",
+        "I am not 100% sure",
+        "I don’t think 90% is right",
+        "1. I think so",
+        "1. I think\n2. that it depends",
+        "3 reasons speak for it",
+        "how likely this survives a careful check",
+    ] {
+        assert_eq!(confidence(text), None, "{text}");
+    }
+}
+
+#[test]
 fn every_cut_of_a_dressed_answer_parses_without_panic() {
-    let answer = "1) **AGREEMENTS：** é\n> x\n```\n|_MISSING_: ü| DISAGREEMENTS: **\n---";
+    let answer = "1) **AGREEMENTS：** é\n> x\n```\n|_MISSING_: ü| DISAGREEMENTS: **\n---\n\
+                  CONFIDENCE: not “HIGH” – 0–100 %, ½ or l’ow-½ (9 / 10…) — no, 8–ß: YES’n’t NO";
+    let lines = make_lines(CRITIQUE, "é ü – what “it” is");
     for (cut, _) in answer.char_indices() {
-        let _ = sections(&answer[..cut], CRITIQUE);
-        let _ = before(&answer[cut..], &CRITIQUE);
+        for part in [&answer[..cut], &answer[cut..]] {
+            let _ = sections(part, CRITIQUE);
+            let _ = before(part, &CRITIQUE);
+            let _ = read_form(part, &lines);
+            let _ = settled(part, &lines).len();
+            let _ = confidence(part);
+            let _ = choose(part, &["YES", "NO"]);
+        }
+    }
+}
+
+/// Would not end if a mention were compared with all of the text before it.
+#[test]
+fn the_same_again_and_again_is_read_to_its_end() {
+    for text in ["not HIGH LOW ", "YES no ", "no 5% ", "POSITION: what is it\n", "what is "] {
+        let text = text.repeat(20_000);
+        assert_eq!(confidence(&text), None);
+        assert_eq!(read_form(&text, &make_lines(["CONFIDENCE"], "what is it")), [None]);
+        let _ = choose(&text, &["YES", "NO"]);
     }
 }

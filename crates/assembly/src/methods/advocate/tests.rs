@@ -54,9 +54,11 @@ fn verdicts_as_models_write_them() {
         "**Verdict:** v\n\n**Survived:** none\n\n**Failed:** f\n\n**Unresolved:** None",
         &format!("PARTIAL |  | f | {OPEN} | v"),
     );
-    check("Nothing holds.", &format!("- |  |  | {OPEN} | Nothing holds."));
+    check("Nothing holds.", "- |  |  | (not stated) | Nothing holds.");
+    check("SURVIVED: s\nVERDICT:", "- | s |  | (not stated) | (not stated)");
+    check("VERDICT: None\nUNRESOLVED:", "- |  |  | (not stated) | (not stated)");
     check(
         "## FAILED\nf\n## VERDICT\nv\nVERDICT: NO",
-        &format!("PARTIAL |  | f | {OPEN} | v\nVERDICT: NO"),
+        "PARTIAL |  | f | (not stated) | v\nVERDICT: NO",
     );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::methods::tests::kit::{render, table, voice};
+use crate::methods::tests::kit::{render, synthesis, table, voice};
 use althing_testkit::Step;
 
 /// A later round of one who held `10 weeks` with HIGH 80; estimate and confidence.
@@ -34,6 +34,10 @@ fn estimates_as_models_write_them() {
         "12 weeks | not stated",
     );
     check("My view is not unchanged: 12 weeks", "My view is not unchanged: 12 weeks | not stated");
+    check("CONFIDENCE: HIGH 80\nREASONING: because", " | HIGH (80)");
+    check("REVISED ESTIMATE:\nCONFIDENCE: HIGH, MEDIUM or LOW", " | not stated");
+    check("REVISED ESTIMATE: None\nCONFIDENCE: LOW", " | LOW (30)");
+    check("REVISED ESTIMATE: or the word UNCHANGED", " | not stated");
     check("slow and highly uncertain", "slow and highly uncertain | not stated");
 }
 
@@ -92,4 +96,39 @@ async fn who_lost_a_round_holds_the_estimate_before() {
     assert!(third.quotes[1].1.contains("0 weeks"), "of the first round: {}", third.quotes[1].1);
     assert!(third.quotes[3].1.contains("2 weeks"), "of the second: {}", third.quotes[3].1);
     assert!(third.plain.contains("Figures: lowest 0, median 2, highest 2."), "{}", third.plain);
+}
+
+/// What the panel is told where only some state an estimate.
+#[tokio::test(start_paused = true)]
+async fn only_stated_estimates_are_counted() {
+    let table = table("delphi", 4).script(|call| {
+        vec![match (call.seat, call.nth) {
+            (0, _) if !call.heard.labels.contains(&"SYNTHESIS".into()) => {
+                Step::Say("CONFIDENCE: HIGH 80\nREASONING: 95 of 100 agree.")
+            }
+            (1, 0) => Step::Say("ESTIMATE: soon\nCONFIDENCE: LOW 20"),
+            (1, 1) => Step::Say("REASONING: I have nothing to add in 5 weeks."),
+            (2, 0) => Step::Say("ESTIMATE: 8 weeks"),
+            (3, 0) => Step::Say("1. about 12 weeks"),
+            (_, 1..) if call.heard.labels[0] == "REVISED ESTIMATE" => Step::Say("UNCHANGED"),
+            _ => Step::SayText(voice(call)),
+        }]
+    });
+    let events = table.hold().await;
+    let calls = table.stage.calls();
+    let told = crate::prompt::hear(&calls[4].ask);
+    assert!(
+        told.plain.contains(
+            "3 of 4 panelists have given an estimate. Confidence: HIGH 1, MEDIUM 0, LOW 1, 50 of \
+             100 on average. 2 figures: lowest 8, median 10, highest 12."
+        ),
+        "{}",
+        told.plain
+    );
+    assert!(told.quotes[0].1.starts_with("(not stated)\n\nCONFIDENCE"), "{}", told.quotes[0].1);
+    // Who states nothing later still holds what was stated before.
+    let more = synthesis(&events).unwrap().more;
+    let last = &more.iter().find(|more| more.name == "Statistics").unwrap().text;
+    assert!(last.starts_with("3 of 4 panelists"), "{last}");
+    assert!(last.ends_with("2 figures: lowest 8, median 10, highest 12."), "{last}");
 }

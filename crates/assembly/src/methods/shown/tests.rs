@@ -51,11 +51,74 @@ fn a_synthesis_is_shown_as_it_is_written() {
 }
 
 #[test]
+fn the_prompts_own_words_are_not_shown() {
+    let [verdict, _, synthesis, open, _] =
+        Form::COMMON.lines().map(|line| format!("{}: {}", line.label, line.what));
+    let form = Form::COMMON.lines().map(|line| format!("{}: {}\n", line.label, line.what)).concat();
+    for (text, shown) in [
+        (form.clone(), false),
+        (format!("{synthesis}\nDrink tea, all of you.\n{open}"), false),
+        (format!("{form}\n{verdict}\nSYNTHESIS: Drink tea, all of you.\nDIFFERENCES: No"), true),
+        (format!("{synthesis}: Drink tea, all of you.\nDIFFERENCES: Sugar"), true),
+        (format!("{synthesis} or more\nDIFFERENCES: Sugar"), true),
+        ("SYNTHESIS: The answer this supports is tea, of course.\nDIFFERENCES: No".into(), true),
+        ("SYNTHESIS: the bottom line first\nTea, of course.\nDIFFERENCES: No".into(), false),
+        ("SYNTHESIS: likewise\nTea, of course.\nDIFFERENCES: No".into(), false),
+        ("SYNTHESIS: Likewise tea, of course.\nDIFFERENCES: No".into(), true),
+        ("SYNTHESIS: None\nDIFFERENCES: No".into(), false),
+    ] {
+        check("standard", &text, &Form::COMMON.read(&text, vec![]).synthesis, shown);
+    }
+}
+
+/// Any mixture of labels, the prompt's words and others.
+#[test]
+fn what_is_shown_is_the_beginning_of_what_is_read() {
+    let seed = fastrand::u64(..);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let pieces = [
+        "SYNTHESIS: ",
+        "**SYNTHESIS:** ",
+        "DIFFERENCES: ",
+        "AGREED:",
+        "\n",
+        "\n\n",
+        " ",
+        "tea ",
+        "the answer this supports: ",
+        "the bottom line first",
+        ", then what decides it",
+        ", then its limits",
+        "likewise",
+        "None",
+        "Drink tea, all of you. ",
+        "what",
+        " **why** ",
+    ];
+    for round in 0..400 {
+        let count = random.usize(1..14);
+        let text: String = (0..count).map(|_| pieces[random.usize(..pieces.len())]).collect();
+        let whole = Form::COMMON.read(&text, vec![]).synthesis;
+        let method = method("standard").unwrap();
+        let bare = |text: &str| text.trim_start_matches(['*', '_', ' ', '\n']).to_string();
+        for (cut, _) in text.char_indices() {
+            let shown = method.so_far(&text[..cut]);
+            let is_front = bare(&whole).starts_with(&bare(&shown));
+            assert!(is_front, "seed {seed}, {round}: {shown:?} of {whole:?}, in {text:?} at {cut}");
+        }
+    }
+}
+
+#[test]
 fn every_form_can_be_watched() {
     for method in ALL {
-        let Shown { labels, parts } = &method.shown;
+        let Shown { lines, parts } = &method.shown;
         assert!(!parts.is_empty(), "{}", method.name);
-        assert!(parts.iter().all(|(_, label)| labels.contains(label)), "{}", method.name);
+        assert!(
+            parts.iter().all(|(_, label)| lines.iter().any(|line| line.label == *label)),
+            "{}",
+            method.name
+        );
     }
     let verdict = "SURVIVED: - it\nFAILED: None\nUNRESOLVED: None\nVERDICT: Stay where you are.";
     check("advocate", verdict, &advocate::read(verdict).synthesis, true);

@@ -94,9 +94,17 @@ fn find(cell: &str, items: &[Item], letter: bool) -> Option<usize> {
     (at < items.len()).then_some(at)
 }
 
-/// The first number of a cell, if it is a score: `7`, `7.5`, `8/10`.
+/// The first number of a cell, if it is a score: `7`, `7.5`, `8/10`. A range such as `1-10` is none.
 fn score(cell: &str) -> Option<f64> {
-    let mut words = cell.split(|c: char| !(c.is_ascii_digit() || c == '.'));
-    let number: f64 = words.find_map(|word| word.trim_matches('.').parse().ok())?;
-    (1.0..=SCORE_MAX).contains(&number).then_some(number)
+    let start = cell.find(|c: char| c.is_ascii_digit())?;
+    let (before, text) = cell.split_at(start);
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..end].trim_end_matches('.').parse().ok()?;
+    let next = text[end..].trim_start();
+    let joints = ["to ", "-", "\u{2013}", "\u{2014}"];
+    let other = joints.iter().find_map(|joint| next.strip_prefix(joint)).unwrap_or_default();
+    let is_range = other.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let is_negative = before.ends_with(['-', '\u{2212}']);
+    let is_score = (1.0..=SCORE_MAX).contains(&number) && !is_range && !is_negative;
+    is_score.then_some(number)
 }

@@ -36,6 +36,11 @@ fn tables_as_models_write_them() {
     check("| 1 | 8 | 6 | 4 |", "8 6 4 / - - -");
     check("1 | 8 | 6 | 4", "8 6 4 / - - -");
     check("| | A |\n| 1 | 8 |\n| 1 | 2 |\n\n| | A |\n| 1 | 3 |", "8 - - / - - -");
+    check(
+        "| | A | B | C |\n| 1 | 1-10 | 8 (of 10) | 1 to 10 |\n| 2 | -3 | 7 - 9 | 8 - good |",
+        "- 8 - / - - 8",
+    );
+    check("| | A | B | C |\n| 1 | 1-10 | 1–10 | 1 to 10 |", "none");
     check("Tea gets 8, coffee 6.", "none");
     check("| a | table | of | words |", "none");
     check("", "none");
@@ -63,10 +68,14 @@ fn decisions_as_models_write_them() {
     );
     check(
         "**Recommendation:** Tea\n\n**Alignment:** Yes, all of them\n\n**Analysis:** why",
-        "YES |  | RECOMMENDATION: Tea\n\nwhy | See analysis | 1. Tea",
+        "YES |  | RECOMMENDATION: Tea\n\nwhy | (not stated) | 1. Tea",
     );
-    check("alignment: no\nanalysis: why", "NO |  | why | See analysis | 1. Tea");
-    check("Tea, of course.", "- |  | Tea, of course. | See analysis | 1. Tea");
+    check("alignment: no\nanalysis: why", "NO |  | why | (not stated) | 1. Tea");
+    check("analysis: why\ntradeoffs: none", "- |  | why | See analysis | 1. Tea");
+    check("Tea, of course.", "- |  | Tea, of course. | (not stated) | 1. Tea");
+    check("RECOMMENDATION:\nALIGNMENT: YES", "YES |  | (not stated) | (not stated) | 1. Tea");
+    check("RECOMMENDATION:\nANALYSIS: why", "- |  | why | (not stated) | 1. Tea");
+    check("ALIGNMENT: YES or NO\nANALYSIS: why", "- |  | why | (not stated) | 1. Tea");
 }
 
 #[test]
@@ -98,6 +107,8 @@ fn lists_as_models_write_them() {
     check("ALTERNATIVE A: Tea\nALTERNATIVE C: None\nALTERNATIVE D: Milk", "Tea, Milk | ");
     check("## Criterion 1: Price: in money\n## Criterion 2: Taste", " | Price, Taste");
     check("**criterion 2:** Taste\n**criterion 1:** Price", " | Price, Taste");
+    check("ALTERNATIVE A: Tea\nALTERNATIVE B: likewise\nALTERNATIVE C: Likewise.", "Tea | ");
+    check("CRITERION 1: a name of at most four words\nCRITERION 2: Price", " | Price");
     check("Tea or water.", " | ");
     check("", " | ");
 }
