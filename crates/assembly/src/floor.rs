@@ -49,7 +49,7 @@ pub struct Seat {
 pub type Price = Arc<dyn Fn(&Usage) -> f64 + Send + Sync>;
 
 /// Words of a conclusion, all its sections together.
-const SYNTHESIS_WORDS: u64 = 500;
+pub(crate) const SYNTHESIS_WORDS: u64 = 500;
 
 /// Limits of a turn.
 #[derive(Debug, Clone, Copy)]

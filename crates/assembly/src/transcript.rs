@@ -82,6 +82,17 @@ impl Transcript {
         Transcript { aside: Some(aside), ..self.clone() }
     }
 
+    /// Returns the same with only what `name` said in the first round.
+    pub fn with_first_round_of(&self, name: &str) -> Transcript {
+        let mut transcript = self.clone();
+        if let Some(first) = transcript.rounds.first_mut() {
+            first
+                .quotes
+                .retain(|quote| quote.name == name || quote.name.starts_with(&format!("{name},")));
+        }
+        Transcript { name: "defence", ..transcript }
+    }
+
     /// Makes every speech stay: where room is short, all become shorter and none is dropped.
     pub fn keeping_all(mut self) -> Transcript {
         self.keeps_all = true;

@@ -152,7 +152,7 @@ fn the_judge_reads_no_names_no_paths_and_no_makers() {
     let seen = upstream.requests();
     let judged = seen.iter().find(|seen| seen.model == "judy").unwrap().prompt();
     // The letters of the mark are drawn: they may be anybody's name.
-    let mark = judged.split(" the question]").next().and_then(|it| it.rsplit('[').next()).unwrap();
+    let mark = judged.split(" question]").next().and_then(|it| it.rsplit('[').next()).unwrap();
     let judged = judged.replace(mark, "");
     for leak in ["ada", "bob", "cyd", "OpenAI", "/home/eve"] {
         assert!(!judged.contains(leak), "{leak} in {judged}");

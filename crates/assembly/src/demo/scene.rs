@@ -120,7 +120,7 @@ fn place(own: &str) -> usize {
 }
 
 fn given_side(task: &str) -> Option<Side> {
-    let rest = task.split("the side ").nth(1)?;
+    let rest = task.split("Argue ").nth(1)?;
     if rest.starts_with("FOR") {
         return Some(Side::For);
     }

@@ -80,6 +80,13 @@ impl Hearing<'_> {
         quotes.for_each(|quote| self.said.add(quote));
     }
 
+    /// A prompt for a defender, who answers for one position only: not with the others'.
+    fn defence(&self, seat: &Seat, task: impl std::fmt::Display) -> Prompt {
+        let name = self.masks.of(seat.index);
+        let said = self.said.with_first_round_of(name);
+        brief::task(self.floor, seat, name, &said, task)
+    }
+
     /// A prompt for `seat`.
     fn task(&self, seat: &Seat, task: impl std::fmt::Display) -> Prompt {
         brief::task(self.floor, seat, self.masks.of(seat.index), &self.said, task)
@@ -162,19 +169,19 @@ fn position(hearing: &Hearing, seat: &Seat) -> Cue {
 fn question(hearing: &Hearing, seat: &Seat, target: &Seat, round: &str) -> Cue {
     let name = hearing.masks.of(target.index);
     let task = format!(
-        "Be the devil's advocate. {round} You examine {name} now. Put the one question that would do most \
-         damage unanswered, in at most {QUESTION_WORDS} words. If {name} has answered everything \
-         that matters, write only the line {COMPLETE}"
+        "You are the devil's advocate. {round} You examine {name} now. Put the one question that does \
+         most damage unanswered, in at most {QUESTION_WORDS} words. If {name} has answered all that \
+         matters, write only {COMPLETE}"
     );
     Cue::message(ADVOCATE, QUESTION_WORDS, hearing.task(seat, task))
 }
 
 fn answer(hearing: &Hearing, seat: &Seat) -> Cue {
     let task = format!(
-        "Answer the last question, in at most {REPLY_WORDS} words. If it hits, concede what it hits and \
-         say what remains; if it misses, show why."
+        "Answer the last question in at most {REPLY_WORDS} words. Concede what it hits and say what \
+         remains, or show why it misses."
     );
-    Cue::message(DEFENDER, REPLY_WORDS, hearing.task(seat, task))
+    Cue::message(DEFENDER, REPLY_WORDS, hearing.defence(seat, task))
 }
 
 fn verdict(hearing: &Hearing) -> Prompt {

@@ -175,24 +175,24 @@ fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
 fn diverge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
     let task = format!(
         "Nobody judges now. Write a numbered list of five to {IDEAS_MAX} ideas, each a title and one \
-         or two sentences on how it would work. Make them differ in kind: at least one cheap and \
-         dull, one that turns the question around and one that sounds wrong at first."
+         or two sentences on how it works. Let them differ in kind: one cheap and dull, one that \
+         turns the question around, one that sounds wrong at first."
     );
     let prompt = brief::task(floor, seat, &seat.name, pooled, task);
     Cue::message(IDEATOR, IDEAS_WORDS, prompt)
 }
 
 fn build(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
-    let task = "Build on these ideas. Write a numbered list of three new ones: join two that nobody \
-                joined, take one further, or carry its mechanism over to another place. Begin each \
-                with the numbers it builds on. Prefer the others' ideas to your own.";
+    let task = "Write a numbered list of three new ideas built on these, rather on others' than on \
+                yours: join two, take one further, or move its mechanism elsewhere. Begin each with \
+                the numbers it builds on.";
     let prompt = brief::task(floor, seat, &seat.name, pooled, task);
     Cue::message(IDEATOR, BUILD_WORDS, prompt)
 }
 
 fn converge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
-    let task = "Pick the three ideas that would do most for the question if somebody began tomorrow, \
-                best first, at most one of your own. Judge effect against effort.";
+    let task = "Pick the three ideas with most effect for the effort if somebody began tomorrow, best \
+                first, at most one of your own.";
     let prompt = form::ask_alike(brief::task(floor, seat, &seat.name, pooled, task), &PICKS);
     Cue::message(IDEATOR, PICKS_WORDS, prompt)
 }
@@ -206,12 +206,12 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
         counted => counted,
     };
     let mut said = Transcript::new("picks");
-    said.add_round("The ideas with most votes:", shortlist(floor, pool, votes));
-    said.add_round("What each picked and why:", brief::quotes(floor, picks));
+    said.add_round("Most votes:", shortlist(floor, pool, votes));
+    said.add_round("The picks:", brief::quotes(floor, picks));
     let task = format!(
-        "The votes as counted: {counted}. Write out the ideas that this table selects, three to five. \
-         Follow the votes; merge picks that are one idea, and leave out what the objections sank. \
-         Write no more IDEA lines than you select."
+        "The votes as counted: {counted}. Write out the three to five ideas selected: follow the \
+         votes, merge picks that are one idea, leave out what the objections sank. No IDEA line more \
+         than that."
     );
     let prompt = form::ask_alike(brief::conclude(floor, &said, task), &SELECTED);
     form::ask_lines(prompt, &[ALTERNATIVES])

@@ -2,7 +2,7 @@
 //! asked to do what.
 
 use crate::event::{Confidence, Opening, Quoted};
-use crate::floor::{Floor, Seat, Spoken};
+use crate::floor::{Floor, SYNTHESIS_WORDS, Seat, Spoken};
 use crate::parse::FormLine;
 use crate::prompt::Prompt;
 use crate::transcript::{Quote, Transcript};
@@ -58,8 +58,9 @@ pub(super) fn task(
 /// must not weigh more than what the others did.
 pub(super) fn conclude(floor: &Floor, said: &Transcript, task: impl std::fmt::Display) -> Prompt {
     opening_prompt(&floor.opening).transcript(said).text(format!(
-        "You conclude, for the person who asked: by the reasons, not by who gave them or how often, and \
-         without an argument of your own. Neither smooth over a disagreement nor invent one. {task}"
+        "You conclude, for the person who asked: by the reasons, not by who gave them or how often, \
+         adding none. Neither smooth over a disagreement nor invent one. {task} At most \
+         {SYNTHESIS_WORDS} words."
     ))
 }
 

@@ -47,7 +47,7 @@ fn what_changes_stands_last_and_the_rest_is_marked_for_caches() {
     let third = prompt(&transcript, "You are ada.");
     let text = |ask: &Ask| ask.messages[1].text.clone();
     expect![[r#"
-        [bcdfgh the question]
+        [bcdfgh question]
         Tea?
         [/bcdfgh]
 
@@ -79,5 +79,5 @@ fn what_changes_stands_last_and_the_rest_is_marked_for_caches() {
 fn an_empty_transcript_takes_no_room() {
     let ask = Prompt::new().question("Tea?").transcript(&Transcript::default()).text("Go.");
     let text = &ask.with_mark("bcdfgh").ask(&Cut::default()).messages[1].text;
-    assert_eq!(text, "[bcdfgh the question]\nTea?\n[/bcdfgh]\n\nGo.");
+    assert_eq!(text, "[bcdfgh question]\nTea?\n[/bcdfgh]\n\nGo.");
 }

@@ -46,13 +46,13 @@ async fn oxford() {
             -- 1 to 2
             == 2/4 Rebuttals: ada bob cyd dan
             ada FOR rebuttal: ada read 4
-            bob AGAINST rebuttal: bob read 5
+            bob AGAINST rebuttal: bob read 4
             cyd FOR rebuttal: cyd read 6
-            dan AGAINST rebuttal: dan read 7
+            dan AGAINST rebuttal: dan read 6
             -- 2 to 3
             == 3/4 Closing Arguments: ada bob cyd dan
             ada FOR closing: ada read 8
-            bob AGAINST closing: bob read 9
+            bob AGAINST closing: bob read 8
             -- 3 to 4
             == 4/4 Judgement: ada bob cyd dan
             ada synthesis: - after 10
@@ -79,13 +79,13 @@ async fn advocate() {
             -- 1 to 2
             == 2/3 Cross-Examination: ada bob cyd
             cyd ADVOCATE: cyd read 2
-            ada DEFENDER: ada read 3
+            ada DEFENDER: ada read 2
             cyd ADVOCATE: cyd read 4
-            bob DEFENDER: bob read 5
+            bob DEFENDER: bob read 4
             cyd ADVOCATE: cyd read 6
-            ada DEFENDER: ada read 7
+            ada DEFENDER: ada read 6
             cyd ADVOCATE: cyd read 8
-            bob DEFENDER: bob read 9
+            bob DEFENDER: bob read 8
             -- 2 to 3
             == 3/3 Verdict: ada bob cyd
             ada synthesis: PARTIAL after 10

@@ -234,14 +234,14 @@ async fn the_advocate_is_out_and_a_defender_takes_over() {
             -- 1 to 2
             == 2/3 Cross-Examination: ada bob cyd dan
             dan ADVOCATE: dan read 3
-            ada DEFENDER: ada read 4
+            ada DEFENDER: ada read 2
             dan ADVOCATE: FAILED bad_key: bad
             ada ADVOCATE: ada read 5
-            cyd DEFENDER: cyd read 6
+            cyd DEFENDER: cyd read 4
             ada ADVOCATE: ada read 7
-            bob DEFENDER: bob read 8
+            bob DEFENDER: bob read 6
             ada ADVOCATE: ada read 9
-            cyd DEFENDER: cyd read 10
+            cyd DEFENDER: cyd read 8
             -- 2 to 3
             == 3/3 Verdict: ada bob cyd
             ada synthesis: PARTIAL after 11
