@@ -157,8 +157,8 @@ async fn every_method_ends_where_tokens_are_smaller_than_was_guessed() {
 async fn a_run_that_may_begin_finds_room_for_every_turn() {
     let mut begun = 0;
     for method in ALL.iter().copied().chain([crate::method("answer").unwrap()]) {
-        for window in [2_048, 4_096, 8_192] {
-            for share in [20, 40, 50, 60, 64, 70, 80, 90] {
+        for window in [2_048, 8_192] {
+            for share in [40, 55, 62, 70, 80] {
                 for thinks in [false, true] {
                     let mut table = thoughtful(method.name, window, thinks);
                     table.opening.question = prose(3, (window * share / 100 / 8) as usize);
@@ -174,7 +174,7 @@ async fn a_run_that_may_begin_finds_room_for_every_turn() {
             }
         }
     }
-    assert!(begun > 100, "{begun}");
+    assert!(begun > 40, "{begun}");
 }
 
 fn thoughtful(method: &str, window: u64, thinks: bool) -> Table {
