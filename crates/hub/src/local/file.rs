@@ -15,7 +15,8 @@ const NAME_CHARS_MAX: usize = 100;
 /// A model that llama.cpp can be expected to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelFile {
-    /// Without links and detours, so that the same file is known as such.
+    /// Without detours, so that the same file is known as such. A link stays: it carries the name by
+    /// which the parts of a split model find each other.
     pub path: PathBuf,
     /// What it is called: by itself, or as the file is.
     pub name: String,
@@ -58,7 +59,7 @@ fn inspect(path: &Path) -> Result<ModelFile> {
         ErrorKind::PermissionDenied => invalid("may not be read: check its permissions"),
         _ => invalid(&format!("cannot be read: {error}")),
     };
-    let path = path.canonicalize().map_err(unreadable)?;
+    let path = straighten(path).map_err(unreadable)?;
     let meta = path.metadata().map_err(unreadable)?;
     if meta.is_dir() {
         return Err(invalid("is a folder: name the .gguf file in it"));
@@ -69,6 +70,15 @@ fn inspect(path: &Path) -> Result<ModelFile> {
     let file = File::open(&path).map_err(unreadable)?;
     let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
     Ok(ModelFile { name: name(&facts, &path), path, context: facts.context })
+}
+
+/// Resolves the folder of a file and keeps the file's own name.
+fn straighten(path: &Path) -> std::io::Result<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.canonicalize();
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    Ok(folder.canonicalize()?.join(name))
 }
 
 /// A model's name is part of ids, addresses and lists of routes.
@@ -86,6 +96,19 @@ fn tidy(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The cache of Hugging Face names blobs by checksum and links to them by name.
+    #[test]
+    fn a_link_keeps_its_name_and_its_folder_is_resolved() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("snapshots")).unwrap();
+        std::fs::write(root.join("abc"), "").unwrap();
+        let link = root.join("snapshots/m-00001-of-00002.gguf");
+        std::os::unix::fs::symlink("../abc", &link).unwrap();
+        let detour = root.join("snapshots/../snapshots/m-00001-of-00002.gguf");
+        assert_eq!(straighten(&detour).unwrap(), link);
+    }
 
     #[test]
     fn a_model_reads_what_is_wanted_and_what_it_was_trained_on() {
