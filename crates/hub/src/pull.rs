@@ -23,7 +23,8 @@ pub use name::{HubName, ModelName, RegistryName, WantedFile, parse_name};
 pub use recommended::{AS_OF, RECOMMENDED, Recommended};
 
 use crate::config::{Config, World};
-use crate::local::ModelFile;
+use crate::local::{ModelFile, runner_trouble};
+use crate::service::providers::checked_name;
 use althing_gateway::{Gateway, Limits};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
@@ -36,6 +37,8 @@ use transfer::Download;
 pub const BYTES_MAX: u64 = 200_000_000_000;
 /// Room that stays free on the disk.
 const DISK_RESERVE: u64 = 512 * 1024 * 1024;
+/// Characters of a short name; the rest is cut off.
+const SHORT_NAME_CHARS_MAX: usize = 60;
 /// Words of a model's name that say nothing in a short one.
 const FILLERS: &[&str] = &["gguf", "instruct", "it", "chat", "hf"];
 
@@ -43,6 +46,8 @@ const FILLERS: &[&str] = &["gguf", "instruct", "it", "chat", "hf"];
 #[derive(Debug, Clone)]
 pub struct PullRequest {
     pub name: String,
+    /// What its provider is to be called; none: a short form of its name.
+    pub provider_name: Option<String>,
     /// Take it even where its memory is not free.
     pub force: bool,
     /// Download it even where another program holds it.
@@ -90,6 +95,8 @@ pub struct PulledModel {
     pub short_name: String,
     pub bytes: u64,
     pub arrival: Arrival,
+    /// Why nobody here can run it.
+    pub trouble: Option<String>,
 }
 
 /// Gets models.
@@ -101,6 +108,8 @@ pub struct Puller {
     registry: String,
     token: Option<Secret>,
     held: Vec<HeldModel>,
+    /// Why no model can be run here.
+    trouble: Option<String>,
 }
 
 impl Puller {
@@ -119,14 +128,18 @@ impl Puller {
             registry: server("OLLAMA_REGISTRY", ollama::REGISTRY)?,
             token: machine::hub_token(world),
             held: find_held(world),
+            trouble: runner_trouble(world, config),
         })
     }
 
     /// Gets the model that is asked for. Dropping this keeps what has come so far.
     pub async fn pull(&self, request: &PullRequest, watch: Watch<'_>) -> Result<PulledModel> {
         let name = parse_name(&request.name)?;
+        let short_name = provider_name(&name, request)?;
+        if let Some(trouble) = &self.trouble {
+            watch(PullEvent::Note(format!("The model can be fetched and not asked: {trouble}.")));
+        }
         let free = free_memory();
-        let short_name = short_name(&name);
         if let Some(held) = self.held_by_name(&name, free).filter(|_| !request.download) {
             return self.take_held(held, short_name, request, free).await;
         }
@@ -134,21 +147,13 @@ impl Puller {
         if let Some(chosen) = &plan.chosen {
             watch(PullEvent::Note(format!("{}: {chosen}.", request.name)));
         }
-        if let Some(held) = self.held_by_checksum(&plan).filter(|_| !request.download) {
-            return self.take_held(held, short_name, request, free).await;
-        }
-        check_size(plan.bytes(), request)?;
-        check_memory(plan.bytes(), free, request)?;
-        if free.is_none() {
-            watch(PullEvent::Note("How much memory is free is not known here.".into()));
-        }
         let missing: Vec<&Download> =
             plan.downloads.iter().filter(|it| !is_present(it, request)).collect();
-        self.check_disk(&missing)?;
-        if missing.iter().any(|it| it.source.sha256.is_none()) {
-            let text = "There is no checksum for this file; --sha256 names one.";
-            watch(PullEvent::Note(text.into()));
+        let held = self.held_by_checksum(&plan).filter(|_| !request.download);
+        if let Some(held) = held.filter(|_| !missing.is_empty()) {
+            return self.take_held(held, short_name, request, free).await;
         }
+        self.check(&plan, &missing, request, free, watch)?;
         let arrival = if missing.is_empty() { Arrival::Present } else { Arrival::Downloaded };
         for download in missing {
             transfer::download(&self.gateway, download, watch).await?;
@@ -158,7 +163,42 @@ impl Puller {
             inspect(&download.path).await?;
         }
         let model = inspect(&first).await?;
-        Ok(PulledModel { path: first, model, short_name, bytes: plan.bytes(), arrival })
+        let (bytes, trouble) = (plan.bytes(), self.trouble.clone());
+        Ok(PulledModel { path: first, model, short_name, bytes, arrival, trouble })
+    }
+
+    /// Refuses what is too large, and says what the person should know before it begins.
+    fn check(
+        &self,
+        plan: &Plan,
+        missing: &[&Download],
+        request: &PullRequest,
+        free: Option<u64>,
+        watch: Watch<'_>,
+    ) -> Result<()> {
+        let is_begun = plan.downloads.iter().any(Download::is_begun);
+        if !missing.is_empty() {
+            check_size(plan.bytes(), request)?;
+        }
+        if let Err(fault) = check_memory(plan.bytes(), free, request) {
+            // What the person has is theirs, and memory may be free by the time it is asked.
+            match is_begun {
+                true => watch(PullEvent::Note(format!("{}.", fault.message))),
+                false => return Err(fault),
+            }
+        }
+        if free.is_none() {
+            watch(PullEvent::Note("How much memory is free is not known here.".into()));
+        }
+        for download in missing {
+            part::check_place(&download.path, &download.source)?;
+        }
+        self.check_disk(missing)?;
+        if missing.iter().any(|it| it.source.sha256.is_none()) {
+            let text = "There is no checksum for this file; --sha256 names one.";
+            watch(PullEvent::Note(text.into()));
+        }
+        Ok(())
     }
 
     /// Finds a held model that is asked for; of several sizes the best that fits.
@@ -200,7 +240,8 @@ impl Puller {
         check_memory(held.bytes, free, request)?;
         let model = inspect(&held.path).await?;
         let (path, arrival) = (held.path.clone(), Arrival::Held(held.holder));
-        Ok(PulledModel { path, model, short_name, bytes: held.bytes, arrival })
+        let (bytes, trouble) = (held.bytes, self.trouble.clone());
+        Ok(PulledModel { path, model, short_name, bytes, arrival, trouble })
     }
 
     fn check_disk(&self, missing: &[&Download]) -> Result<()> {
@@ -278,6 +319,13 @@ async fn inspect(path: &Path) -> Result<String> {
     ModelFile::inspect(path).await.map(|file| file.name).map_err(told)
 }
 
+/// Returns what the provider will be called: as the person says, else in short. A name that could
+/// not be added is refused before anything is downloaded.
+fn provider_name(name: &ModelName, request: &PullRequest) -> Result<String> {
+    let Some(wanted) = &request.provider_name else { return checked_name(&short_name(name)) };
+    checked_name(wanted).map_err(|fault| Fault::invalid(format!("--as: {}", fault.message)))
+}
+
 /// Returns what a provider of the model is called: short, and without what every name has.
 fn short_name(name: &ModelName) -> String {
     let (name, tag) = match name {
@@ -301,5 +349,8 @@ fn short_name(name: &ModelName) -> String {
     };
     let words = name.split('-').filter(is_told).chain([tag.as_str()].into_iter().filter(is_told));
     let short = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
-    if short.is_empty() { "model".into() } else { short }
+    let short: String =
+        short.chars().filter(|c| !c.is_control()).take(SHORT_NAME_CHARS_MAX).collect();
+    let short = short.trim();
+    if short.is_empty() { "model".into() } else { short.into() }
 }

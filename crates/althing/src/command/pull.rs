@@ -6,14 +6,16 @@ use super::{Desk, print, tell};
 use crate::args;
 use crate::terminal::Screen;
 use crate::terminal::download::DownloadView;
+use crate::terminal::shell_word;
 use crate::terminal::table::table;
 use crate::watch::Stops;
 use althing_hub::pull::{
-    AS_OF, Arrival, HeldModel, PullRequest, PulledModel, Puller, RECOMMENDED, Recommended,
-    find_held, format_bytes, free_memory, memory_need,
+    AS_OF, Arrival, BYTES_MAX, HeldModel, PullRequest, PulledModel, Puller, RECOMMENDED,
+    Recommended, find_held, format_bytes, free_memory, memory_need,
 };
 use althing_hub::service::words::AddLocal;
 use althing_stdx::{Fault, Kind, Result};
+use std::io::Write;
 use std::path::Path;
 
 pub async fn pull(args: args::Pull) -> Result<()> {
@@ -22,12 +24,13 @@ pub async fn pull(args: args::Pull) -> Result<()> {
     let Some(name) = args.name.clone() else { return list(&desk, args.json) };
     let request = PullRequest {
         name,
+        provider_name: args.provider_name.clone(),
         force: args.force,
         download: args.download,
         sha256: args.sha256.clone(),
         bytes_max: args.max_size,
     };
-    let pulled = fetch(&desk, &request).await?;
+    let pulled = fetch(&desk, &request, &same_command(&args)).await?;
     print(&arrived(&request.name, &pulled))?;
     if args.no_add {
         return Ok(());
@@ -35,8 +38,27 @@ pub async fn pull(args: args::Pull) -> Result<()> {
     add(&desk, pulled, args.provider_name).await
 }
 
+/// Writes the command once more, with everything that was asked for, as a shell takes it.
+fn same_command(args: &args::Pull) -> String {
+    let mut words = vec!["althing".to_string(), "pull".into()];
+    words.extend(args.name.iter().map(|name| shell_word(name)));
+    let flags = [("--force", args.force), ("--download", args.download), ("--no-add", args.no_add)];
+    words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_string()));
+    let max_size = Some(args.max_size).filter(|bytes| *bytes != BYTES_MAX);
+    let values = [
+        ("--as", args.provider_name.clone()),
+        ("--sha256", args.sha256.clone()),
+        ("--max-size", max_size.map(|bytes| bytes.to_string())),
+    ];
+    for (flag, value) in values {
+        // As one word: a value may begin with a hyphen.
+        words.extend(value.map(|value| format!("{flag}={}", shell_word(&value))));
+    }
+    words.join(" ")
+}
+
 /// Gets the file, with a line of progress. Ctrl-C keeps what has come.
-async fn fetch(desk: &Desk, request: &PullRequest) -> Result<PulledModel> {
+async fn fetch(desk: &Desk, request: &PullRequest, again: &str) -> Result<PulledModel> {
     let puller = Puller::new(&desk.world, &desk.config)?;
     let mut stops = Stops::new()?;
     let mut view = DownloadView::new(Screen::stderr());
@@ -47,18 +69,20 @@ async fn fetch(desk: &Desk, request: &PullRequest) -> Result<PulledModel> {
     };
     let has_begun = view.end();
     if let Err(fault) = &done {
-        let again = format!("Go on with: althing pull {}", request.name);
         match fault.kind {
-            Kind::Cancelled if has_begun => {
-                tell(desk.screen, &format!("Stopped; what has come is kept. {again}"))
-            }
-            kind if has_begun && kind.codes().retryable => {
-                tell(desk.screen, &format!("What has come is kept. {again}"));
-            }
+            Kind::Cancelled if has_begun => say_again(desk, "Stopped; what", again),
+            kind if has_begun && kind.codes().retryable => say_again(desk, "What", again),
             _ => {}
         }
     }
     done
+}
+
+/// Says how to go on. The command is a line of its own and never wrapped: it is there to be copied.
+fn say_again(desk: &Desk, begin: &str, command: &str) {
+    tell(desk.screen, &format!("{begin} has come is kept. Go on with:"));
+    // Nobody left to tell if this fails.
+    let _ = writeln!(std::io::stderr(), "{command}");
 }
 
 fn arrived(name: &str, pulled: &PulledModel) -> String {
@@ -78,22 +102,41 @@ fn arrived(name: &str, pulled: &PulledModel) -> String {
 /// Adds the model as a provider, unless its file is one already.
 async fn add(desk: &Desk, pulled: PulledModel, name: Option<String>) -> Result<()> {
     let reach = desk.reach().await?;
-    let path = pulled.path.canonicalize().unwrap_or_else(|_| pulled.path.clone());
+    let path = std::path::absolute(&pulled.path).unwrap_or_else(|_| pulled.path.clone());
     let known = ask_service!(reach, list_providers())?;
-    let is_same = |known: &str| Path::new(known) == path;
+    let is_same = |known: &str| is_same_file(Path::new(known), &path);
     let known = known.into_iter().find(|it| it.local_path.as_deref().is_some_and(is_same));
     if let Some(known) = known {
-        return print(&next_step(&known.provider_id, "is its provider already", &pulled.model));
+        let id = known.provider_id;
+        if name.is_some_and(|name| name != id) {
+            let text = format!(
+                "--as is left out: the file is the provider {id} already; `althing providers \
+                 remove {id}` and this command again give it another name"
+            );
+            tell(desk.screen, &text);
+        }
+        pulled.trouble.iter().for_each(|trouble| tell(desk.screen, trouble));
+        return print(&next_step(&id, "is its provider already", &pulled));
     }
     let name = name.unwrap_or_else(|| pulled.short_name.clone());
     let model_path = path.to_string_lossy().into_owned();
     let added = ask_service!(reach, add_local(AddLocal { name, model_path }))?;
     say_trouble(desk, &added);
-    print(&next_step(&added.provider_id, "is added", &pulled.model))
+    print(&next_step(&added.provider_id, "is added", &pulled))
 }
 
-fn next_step(id: &str, what: &str, model: &str) -> String {
-    format!("{id} {what}; its model is {id}:{model}.\nAsk it: althing ask --models {id} \"…\"\n")
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    real(a) == real(b)
+}
+
+fn next_step(id: &str, what: &str, pulled: &PulledModel) -> String {
+    let (model, ask) = (&pulled.model, format!("ask it: althing ask --models {id} \"…\""));
+    let ask = match pulled.trouble {
+        Some(_) => format!("Once a program runs it, {ask}"),
+        None => ask.replacen('a', "A", 1),
+    };
+    format!("{id} {what}; its model is {id}:{model}.\n{ask}\n")
 }
 
 /// Shows what is worth pulling, and what need not be.
@@ -143,8 +186,11 @@ fn held_row(it: &HeldModel, free: Option<u64>) -> Vec<String> {
 /// What adds a held model: its name where it has one, else its path.
 fn add_command(it: &HeldModel) -> String {
     match &it.name {
-        Some(name) => format!("althing pull {name}"),
-        None => format!("althing providers add-local '{}'", it.path.display()),
+        Some(name) => format!("althing pull {}", shell_word(name)),
+        None => {
+            let path = it.path.to_string_lossy();
+            format!("althing providers add-local {}", shell_word(&path))
+        }
     }
 }
 
@@ -160,4 +206,33 @@ fn held_line(it: &HeldModel) -> serde_json::Value {
         "kind": "held", "name": it.name, "bytes": it.bytes, "memory": memory_need(it.bytes),
         "holder": it.holder.title(), "path": it.path, "command": add_command(it),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn the_command_comes_again_as_it_was() {
+        #[track_caller]
+        fn check(words: &[&str], want: &str) {
+            let cli = Cli::try_parse_from([&["althing", "pull"], words].concat()).unwrap();
+            let Command::Pull(args) = cli.command else { panic!("another command") };
+            assert_eq!(same_command(&args), want);
+        }
+        check(&["tiny:1b"], "althing pull tiny:1b");
+        let sum = "a".repeat(64);
+        check(
+            &["https://a.test/x?a=1&b=2", "--sha256", &sum, "--force", "--as", "it's mine"],
+            &format!(
+                "althing pull 'https://a.test/x?a=1&b=2' --force --as='it'\\''s mine' --sha256={sum}"
+            ),
+        );
+        check(
+            &["x", "--download", "--no-add", "--max-size", "1GB"],
+            "althing pull x --download --no-add --max-size=1000000000",
+        );
+    }
 }

@@ -62,17 +62,43 @@ fn a_model_of_the_hub_is_one_command_away() {
     let path = machine.home.data().join("models/huggingface").join(repo).join("Tiny-1B-Q8_0.gguf");
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
 
-    machine.home.run(&["models"]).ends(0).says("tiny-1b:Tiny-1B");
     // Nobody runs files here, but its short name is understood.
     let asked = machine.home.run(&["ask", "--models", "tiny-1b", "Who are you?"]);
     assert!(asked.code != Some(0) && !asked.err.contains("no such model"), "{asked:?}");
 
     let again = machine.pull(&[repo]);
     again.ends(0).says("is here already").says("tiny-1b is its provider already");
+    let named = machine.pull(&[repo, "--as", "other"]);
+    named.ends(0).says("tiny-1b is its provider already").warns("--as is left out");
     let named = machine.pull(&["hf.co/ada/Tiny-1B-Instruct-GGUF:q4_k_m", "--as", "small"]);
     named.ends(0).says("is downloaded: 160 KB").says("small is added");
     assert_eq!(machine.server.downloads().len(), 2);
     machine.pull(&[&format!("{repo}:Q5_K_M")]).ends(3).warns("there are Q4_K_M, Q8_0");
+}
+
+/// A model that nobody here can run is fetched, told of, and never seated.
+#[test]
+fn where_no_program_runs_models_that_is_said() {
+    let machine = Machine::new(vec![tiny()]);
+    const WHY: &str = "no program to run local models: put llama.cpp's llama-server on the PATH";
+    let done = machine.pull(&["tiny:1b"]);
+    done.ends(0).warns("The model can be fetched and not asked: no program").warns(WHY);
+    done.says("Once a program runs it, ask it: althing ask --models tiny-1b");
+    machine.pull(&["tiny:1b"]).ends(0).warns(WHY).says("Once a program runs it");
+    let asked = machine.home.run(&["ask", "Why?"]);
+    asked.ends(0).warns("is left out: no program to run local models").warns("demo voices");
+    machine.home.run(&["doctor"]).ends(0).says("no program to run local models");
+    machine.home.run(&["models"]).ends(0).says("no program to run local models");
+
+    // Whatever program is there is asked as before.
+    let bin = machine.home.path().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("llama-server"), "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(bin.join("llama-server"), PermissionsExt::from_mode(0o755)).unwrap();
+    let machine = Machine { home: machine.home.set("PATH", bin.to_str().unwrap()), ..machine };
+    machine.home.run(&["models"]).ends(0).says("tiny-1b:Tiny-1B");
+    let done = machine.pull(&["tiny:1b"]);
+    assert!(!done.ends(0).err.contains("no program"), "{done:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Hugging Face's hub: where its files are listed and lie, and what it says. Pure.
 
 use super::choose::RemoteFile;
-use super::name::{HubName, encode_path};
+use super::name::{HubName, MAIN, encode_path};
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
 
@@ -26,6 +26,15 @@ pub(super) fn list_url(hub: &str, name: &HubName) -> String {
 /// Returns where a file of a repository is.
 pub(super) fn file_url(hub: &str, name: &HubName, commit: &str, path: &str) -> String {
     format!("{hub}/{}/resolve/{commit}/{}", name.repository(), encode_path(path))
+}
+
+/// Writes which file of a repository is meant, as `althing pull` takes it.
+pub(super) fn display_file(name: &HubName, path: &str) -> String {
+    let (repository, path) = (name.repository(), encode_path(path));
+    match name.revision.as_str() {
+        MAIN if !path.contains('%') => format!("{repository}/{path}"),
+        revision => format!("https://huggingface.co/{repository}/blob/{revision}/{path}"),
+    }
 }
 
 /// Reads a list of files.
@@ -112,7 +121,7 @@ struct Lfs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::name::{ModelName, parse_name};
+    use super::super::name::{ModelName, WantedFile, parse_name};
     use super::*;
 
     fn name(text: &str) -> HubName {
@@ -129,6 +138,15 @@ mod tests {
         assert_eq!(list, "https://hub.test/api/models/ada/tiny-GGUF/revision/main?blobs=true");
         let file = file_url("https://hub.test", &name, "abc", "x y/a.gguf");
         assert_eq!(file, "https://hub.test/ada/tiny-GGUF/resolve/abc/x%20y/a.gguf");
+        for (path, revision) in [("a.gguf", "main"), ("x y/a.gguf", "main"), ("a.gguf", "v2")] {
+            let wanted = HubName { revision: revision.into(), ..name.clone() };
+            let ModelName::HuggingFace(read) = parse_name(&display_file(&wanted, path)).unwrap()
+            else {
+                panic!("another name")
+            };
+            assert_eq!(read.wanted, WantedFile::Path(path.into()));
+            assert_eq!(read.revision, revision);
+        }
     }
 
     #[test]

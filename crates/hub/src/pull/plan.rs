@@ -2,11 +2,12 @@
 
 use super::choose::{Variant, list_variants, pick_fitting, pick_label, pick_path};
 use super::huggingface::{self, Listing};
-use super::name::{HubName, ModelName, RegistryName, WantedFile, decode, is_gguf};
-use super::part::Source;
+use super::name::{HubName, MAIN, ModelName, RegistryName, WantedFile};
+use super::ollama::{self, Named};
+use super::part::{Source, finished};
 use super::retry::{RetryState, status_fault};
-use super::transfer::{Download, pause_or_give_up, probe, safe_path};
-use super::{PullRequest, Puller, Watch, ollama};
+use super::transfer::{Download, pause_or_give_up, probe, safe_path, url_place};
+use super::{PullEvent, PullRequest, Puller, Watch};
 use althing_gateway::FetchRequest;
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
@@ -58,7 +59,11 @@ impl Puller {
         let listing = huggingface::read_listing(&body, name)?;
         let variants = list_variants(&listing.files);
         let found = match &name.wanted {
-            WantedFile::Any => pick_fitting(&variants, free).map(|(it, why)| (it, Some(why))),
+            WantedFile::Any => match self.known_variant(name, &listing, &variants) {
+                Some(known) => Ok(known),
+                None => pick_fitting(&variants, free),
+            }
+            .map(|(it, why)| (it, Some(why))),
             WantedFile::Quantisation(label) => pick_label(&variants, label).map(|it| (it, None)),
             WantedFile::Path(path) => pick_path(&variants, path).map(|it| (it, None)),
         };
@@ -69,6 +74,27 @@ impl Puller {
         Ok(Plan { downloads, chosen })
     }
 
+    /// Finds what an earlier pull brought or began, so that the same command goes on with it whatever
+    /// memory is free now.
+    fn known_variant(
+        &self,
+        name: &HubName,
+        listing: &Listing,
+        variants: &[Variant],
+    ) -> Option<(Variant, String)> {
+        let state = |it: &Variant| {
+            let downloads = self.hub_downloads(name, listing, it, None).ok()?;
+            let is_here = downloads.iter().all(|it| finished(&it.path).is_some());
+            let is_begun = downloads.iter().any(Download::is_begun);
+            is_begun.then_some((is_here, it.bytes()))
+        };
+        let whole = variants.iter().filter(|it| it.is_whole());
+        let known = whole.filter_map(|it| Some((state(it)?, it)));
+        let ((is_here, _), variant) = known.max_by_key(|(state, _)| *state)?;
+        let why = if is_here { "which is here already" } else { "which has begun to come" };
+        Some((variant.clone(), format!("{}, {why}", variant.label)))
+    }
+
     fn hub_downloads(
         &self,
         name: &HubName,
@@ -76,14 +102,18 @@ impl Puller {
         variant: &Variant,
         token: Option<&Secret>,
     ) -> Result<Vec<Download>> {
-        let folder = self.folder.join("huggingface").join(&name.owner).join(&name.repo);
+        let mut folder = self.folder.join("huggingface").join(&name.owner).join(&name.repo);
+        if name.revision != MAIN {
+            folder.push(format!("revision-{}", name.revision));
+        }
         let count = variant.files.len();
         let one = |(at, file): (usize, &super::choose::RemoteFile)| {
             let path = safe_path(&folder, &file.path).ok_or_else(|| odd_name(&file.path))?;
             let url = huggingface::file_url(&self.hub, name, &listing.commit, &file.path);
             let sha256 = file.sha256.clone();
+            let model = huggingface::display_file(name, &file.path);
             Ok(Download {
-                source: Source { url, bytes: file.bytes, sha256, version: None },
+                source: Source { model, url, bytes: file.bytes, sha256, version: None },
                 token: token.cloned(),
                 allow_plain: false,
                 path,
@@ -100,14 +130,19 @@ impl Puller {
         let manifest = FetchRequest { accept, ..FetchRequest::new(url) };
         let refuse = |status, _: &str| ollama::refusal(name, status);
         let body = self.read(&manifest, ollama::MANIFEST_BYTES_MAX, &refuse, watch).await?;
-        let file = ollama::read_manifest(&body, &name.display_name())?;
+        let Named { file, has_projector } = ollama::read_manifest(&body, &name.display_name())?;
+        if has_projector {
+            let text = "This model reads pictures as well; here it is fetched for text only.";
+            watch(PullEvent::Note(text.into()));
+        }
         let sha256 = file.sha256.unwrap_or_default();
         let folder = self.folder.join("ollama").join(&name.namespace);
         let called = format!("{}-{}.gguf", name.name, name.tag);
         let path = safe_path(&folder, &called).ok_or_else(|| odd_name(&called))?;
         let url = ollama::blob_url(&self.registry, name, &sha256);
+        let model = name.display_name();
         let download = Download {
-            source: Source { url, bytes: file.bytes, sha256: Some(sha256), version: None },
+            source: Source { model, url, bytes: file.bytes, sha256: Some(sha256), version: None },
             token: None,
             allow_plain: false,
             path,
@@ -122,15 +157,8 @@ impl Puller {
         let allow_plain = request.sha256.is_some();
         let asked = FetchRequest { allow_plain, ..FetchRequest::new(url) };
         let source = probe(&self.gateway, &asked, watch).await?;
-        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        let rest = rest.split(['?', '#']).next().unwrap_or_default();
-        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("model");
-        let name = decode(name).unwrap_or_else(|| "model".into()).replace('/', "_");
-        let name = if is_gguf(&name) { name } else { format!("{name}.gguf") };
-        let folder = self.folder.join("url");
-        let place = safe_path(&folder, &format!("{host}/{name}"));
-        let path = place.ok_or_else(|| odd_name(&name))?;
+        let place = url_place(url);
+        let path = safe_path(&self.folder.join("url"), &place).ok_or_else(|| odd_name(&place))?;
         let (token, part) = (None, (1, 1));
         let explain: super::transfer::Explain = |_, _, _| None;
         let download = Download { source, token, allow_plain, path, part, explain };

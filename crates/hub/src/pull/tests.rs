@@ -41,7 +41,14 @@ impl Machine {
 
 fn request(name: &str) -> PullRequest {
     let name = name.into();
-    PullRequest { name, force: false, download: false, sha256: None, bytes_max: BYTES_MAX }
+    PullRequest {
+        name,
+        provider_name: None,
+        force: false,
+        download: false,
+        sha256: None,
+        bytes_max: BYTES_MAX,
+    }
 }
 
 fn gguf(repo: &str, path: &str) -> StockFile {
@@ -64,8 +71,13 @@ async fn a_model_comes_from_the_hub_and_is_not_fetched_twice() {
     );
     assert_eq!((pulled.model.as_str(), pulled.short_name.as_str()), ("Tiny-1B", "tiny-1b"));
     assert_eq!(pulled.arrival, Arrival::Downloaded);
-    let told = matches!(&events[0], PullEvent::Note(text) if text.contains("Q8_0, the best"));
-    assert!(told, "{events:?}");
+    let tells = |words: &str| {
+        events.iter().any(|it| matches!(it, PullEvent::Note(text) if text.contains(words)))
+    };
+    assert!(tells("Q8_0, the best"), "{events:?}");
+    // Nobody runs files in this empty home, and that is said before anything is downloaded.
+    assert!(matches!(&events[0], PullEvent::Note(text) if text.contains("llama-server")));
+    assert!(pulled.trouble.is_some());
     assert_eq!(events.last(), Some(&PullEvent::Verifying));
 
     let again = machine.pull("hf.co/ada/Tiny-1B-Instruct-GGUF:q8_0").await.unwrap();
@@ -90,6 +102,51 @@ async fn a_model_comes_from_the_registry_and_from_an_address() {
     assert!(pulled.path.ends_with("tiny-Q4_0.gguf") && pulled.short_name == "tiny", "{pulled:?}");
     let wrong = PullRequest { sha256: Some("0".repeat(64)), download: true, ..request(&url) };
     machine.fails(machine.pull_as(wrong).await, Kind::Upstream, "is damaged and was deleted");
+}
+
+/// Whatever memory is free now, the same command means the same file.
+#[tokio::test]
+async fn the_same_command_goes_on_with_what_is_here() {
+    let file = |label: &str| gguf("ada/x", &format!("x-{label}.gguf"));
+    let cut = file("Q4_K_M").failing(&[Mishap::Cut(9_000), Mishap::Status(404)]);
+    let machine = Machine::new(vec![file("Q8_0"), cut]);
+    assert!(machine.pull("ada/x:Q4_K_M").await.is_err());
+    let begun = machine.pull("ada/x").await.unwrap();
+    assert!(begun.path.ends_with("x-Q4_K_M.gguf"), "{begun:?}");
+    let again = machine.pull("ada/x").await.unwrap();
+    assert_eq!((again.arrival, &again.path), (Arrival::Present, &begun.path));
+    assert_eq!(machine.server.downloads().len(), 3);
+}
+
+#[tokio::test]
+async fn what_has_begun_is_not_refused_for_memory() {
+    let huge = StockFile { size: 150_000_000_000_000, ..gguf("ada/huge", "huge-Q8_0.gguf") };
+    let machine = Machine::new(vec![huge]);
+    let wanted = PullRequest { bytes_max: u64::MAX, ..request("ada/huge") };
+    machine.fails(machine.pull_as(wanted.clone()).await, Kind::Busy, "needs about 150 TB");
+    let folder = machine.puller().folder.join("huggingface/ada/huge");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("huge-Q8_0.gguf.part"), "GGUF").unwrap();
+    machine.fails(machine.pull_as(wanted).await, Kind::Busy, "are still to come");
+}
+
+#[tokio::test]
+async fn what_would_not_do_is_refused_before_the_first_byte() {
+    let machine = Machine::new(vec![gguf("ada/x", "x-Q8_0.gguf"), gguf("", "a.gguf")]);
+    let named = |name: &str| PullRequest { provider_name: Some(name.into()), ..request("ada/x") };
+    for name in ["", "a\u{1b}b", &"x".repeat(101)] {
+        machine.fails(machine.pull_as(named(name)).await, Kind::InvalidParams, "--as: name: ");
+    }
+    let url = format!("{}/plain/{}%0a.gguf", machine.server.url(), "x".repeat(140));
+    assert_eq!(short_name(&parse_name(&url).unwrap()), "x".repeat(60));
+
+    let folder = machine.puller().folder.join("huggingface/ada/x");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("x-Q8_0.gguf"), "mine").unwrap();
+    let done = machine.pull("ada/x").await;
+    machine.fails(done, Kind::InvalidParams, "no download of `althing pull` brought it");
+    assert_eq!(std::fs::read(folder.join("x-Q8_0.gguf")).unwrap(), b"mine");
+    assert_eq!(machine.server.downloads(), []);
 }
 
 #[tokio::test]
