@@ -4,6 +4,7 @@
 mod choose;
 mod held;
 mod huggingface;
+mod kept;
 mod machine;
 mod memory;
 mod name;
@@ -17,10 +18,12 @@ mod tests;
 mod transfer;
 
 pub use held::{HeldModel, Holder, find_held};
+pub use kept::{KeptModel, find_kept};
 pub use machine::free_memory;
+use memory::memory_with_cache;
 pub use memory::{format_bytes, memory_need, parse_bytes};
 pub use name::{HubName, ModelName, RegistryName, WantedFile, parse_name};
-pub use recommended::{AS_OF, RECOMMENDED, Recommended};
+pub use recommended::{AS_OF, RECOMMENDED, Recommended, recommend};
 
 use crate::config::{Config, World};
 use crate::local::{ModelFile, runner_trouble};
@@ -99,6 +102,9 @@ pub struct PulledModel {
     pub trouble: Option<String>,
 }
 
+/// A token for Hugging Face, and where it is from.
+type HubToken = (Secret, String);
+
 /// Gets models.
 pub struct Puller {
     gateway: Gateway,
@@ -106,7 +112,7 @@ pub struct Puller {
     folder: PathBuf,
     hub: String,
     registry: String,
-    token: Option<Secret>,
+    token: Option<HubToken>,
     held: Vec<HeldModel>,
     /// Why no model can be run here.
     trouble: Option<String>,
@@ -126,7 +132,7 @@ impl Puller {
             folder: config.data_dir.join("models"),
             hub: server("HF_ENDPOINT", huggingface::HUB)?,
             registry: server("OLLAMA_REGISTRY", ollama::REGISTRY)?,
-            token: machine::hub_token(world),
+            token: machine::hub_token(world, config),
             held: find_held(world),
             trouble: runner_trouble(world, config),
         })
@@ -159,10 +165,10 @@ impl Puller {
             transfer::download(&self.gateway, download, watch).await?;
         }
         let first = plan.downloads.first().map(|it| it.path.clone()).unwrap_or_default();
-        for download in plan.downloads.iter().skip(1) {
-            inspect(&download.path).await?;
+        let mut model = String::new();
+        for download in plan.downloads.iter().rev() {
+            model = inspect_download(download).await?;
         }
-        let model = inspect(&first).await?;
         let (bytes, trouble) = (plan.bytes(), self.trouble.clone());
         Ok(PulledModel { path: first, model, short_name, bytes, arrival, trouble })
     }
@@ -180,7 +186,7 @@ impl Puller {
         if !missing.is_empty() {
             check_size(plan.bytes(), request)?;
         }
-        if let Err(fault) = check_memory(plan.bytes(), free, request) {
+        if let Err(fault) = check_memory(plan.bytes(), need(plan, request), free, request) {
             // What the person has is theirs, and memory may be free by the time it is asked.
             match is_begun {
                 true => watch(PullEvent::Note(format!("{}.", fault.message))),
@@ -194,7 +200,7 @@ impl Puller {
             part::check_place(&download.path, &download.source)?;
         }
         self.check_disk(missing)?;
-        if missing.iter().any(|it| it.source.sha256.is_none()) {
+        if !missing.iter().all(|it| it.has_checksum()) {
             let text = "There is no checksum for this file; --sha256 names one.";
             watch(PullEvent::Note(text.into()));
         }
@@ -203,11 +209,12 @@ impl Puller {
 
     /// Finds a held model that is asked for; of several sizes the best that fits.
     fn held_by_name(&self, name: &ModelName, free: Option<u64>) -> Option<&HeldModel> {
-        let mut fitting: Vec<&HeldModel> =
-            self.held.iter().filter(|it| it.answers_to(name)).collect();
-        fitting.sort_by_key(|it| std::cmp::Reverse(it.bytes));
-        let fits = |it: &&&HeldModel| free.is_none_or(|free| memory_need(it.bytes) <= free);
-        fitting.iter().find(fits).or(fitting.last()).copied()
+        let named = self.held.iter().filter(|it| it.answers_to(name));
+        let mut fitting: Vec<(u64, &HeldModel)> =
+            named.filter_map(|it| Some((it.memory()?, it))).collect();
+        fitting.sort_by_key(|(_, it)| std::cmp::Reverse(it.bytes));
+        let fits = |(needed, _): &&(u64, &HeldModel)| free.is_none_or(|free| *needed <= free);
+        fitting.iter().find(fits).or(fitting.last()).map(|(_, it)| *it)
     }
 
     fn held_by_checksum(&self, plan: &Plan) -> Option<&HeldModel> {
@@ -216,7 +223,7 @@ impl Puller {
         let same = |it: &&HeldModel| {
             it.sha256.as_ref() == Some(wanted) && it.bytes == download.source.bytes
         };
-        self.held.iter().find(same)
+        self.held.iter().filter(same).find(|it| it.memory().is_some())
     }
 
     async fn take_held(
@@ -237,7 +244,8 @@ impl Puller {
             );
             return Err(Fault::invalid(text));
         }
-        check_memory(held.bytes, free, request)?;
+        let needed = held.memory().unwrap_or_else(|| memory_need(held.bytes));
+        check_memory(held.bytes, needed, free, request)?;
         let model = inspect(&held.path).await?;
         let (path, arrival) = (held.path.clone(), Arrival::Held(held.holder));
         let (bytes, trouble) = (held.bytes, self.trouble.clone());
@@ -266,6 +274,17 @@ impl Puller {
     }
 }
 
+/// Names a model to begin with, as the command takes it: the largest that another program holds and
+/// that fits, else the largest of those recommended.
+pub fn suggest(world: &World) -> Option<String> {
+    let free = free_memory();
+    let fits = |it: &HeldModel| it.memory().is_some_and(|it| free.is_none_or(|free| it <= free));
+    let mut held = find_held(world);
+    held.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+    let held = held.into_iter().filter(|it| it.name.is_some()).find(fits);
+    held.and_then(|it| it.name).or_else(|| recommend(free).map(|row| row.name.into()))
+}
+
 /// Tells whether an earlier pull brought this file.
 fn is_present(download: &Download, request: &PullRequest) -> bool {
     let same = |known: part::Source| {
@@ -289,8 +308,18 @@ fn check_size(bytes: u64, request: &PullRequest) -> Result<()> {
     Err(Fault::invalid(text))
 }
 
-fn check_memory(bytes: u64, free: Option<u64>, request: &PullRequest) -> Result<()> {
-    let needed = memory_need(bytes);
+/// Returns the memory of what is planned: as the list has it, as its head tells where the file is
+/// here, else by its size.
+fn need(plan: &Plan, request: &PullRequest) -> u64 {
+    if let Some(row) = RECOMMENDED.iter().find(|row| row.name == request.name.trim()) {
+        return memory_with_cache(plan.bytes(), row.cache);
+    }
+    let head = plan.downloads.first().and_then(|it| ModelFile::read(&it.path).ok());
+    let cache = head.and_then(|head| head.cache_bytes);
+    cache.map_or(memory_need(plan.bytes()), |cache| memory_with_cache(plan.bytes(), cache))
+}
+
+fn check_memory(bytes: u64, needed: u64, free: Option<u64>, request: &PullRequest) -> Result<()> {
     match free.filter(|free| needed > *free && !request.force) {
         None => Ok(()),
         Some(free) => {
@@ -305,6 +334,27 @@ fn check_memory(bytes: u64, free: Option<u64>, request: &PullRequest) -> Result<
             Err(Fault::new(Kind::Busy, text))
         }
     }
+}
+
+/// What is said of a file that no download can mend.
+const BROKEN: [&str; 3] = ["is broken", "is incomplete", "is not a GGUF file"];
+
+/// Looks at what was downloaded; returns the model's name. A file that is broken although its
+/// checksum is right is of no use, and getting it again would bring the same.
+async fn inspect_download(download: &Download) -> Result<String> {
+    let done = inspect(&download.path).await;
+    let Err(fault) = &done else { return done };
+    let is_broken = BROKEN.iter().any(|words| fault.message.contains(words));
+    if download.source.sha256.is_none() || !is_broken {
+        return done;
+    }
+    part::remove(&download.path);
+    let (why, _) = fault.message.rsplit_once("; ").unwrap_or((&fault.message, ""));
+    let text = format!(
+        "{why}. Its checksum is right, so it is broken where it comes from; it was deleted. Choose \
+         another file, and tell whoever offers it"
+    );
+    Err(Fault::new(Kind::Upstream, text))
 }
 
 /// Looks at a file's head; returns the model's name.

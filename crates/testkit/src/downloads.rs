@@ -97,6 +97,9 @@ pub struct Asked {
 /// The token that opens gated files.
 pub const TOKEN: &str = "hf_0123456789abcdefghijklmnop";
 
+/// A token that the hub does not know: it is refused whatever is asked.
+pub const REFUSED_TOKEN: &str = "hf_expired";
+
 /// The server. It ends when this is dropped.
 pub struct Downloads {
     server: Loopback,

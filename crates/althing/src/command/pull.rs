@@ -5,18 +5,20 @@ use super::reach::ask_service;
 use super::{Desk, print, tell};
 use crate::args;
 use crate::terminal::Screen;
-use crate::terminal::download::DownloadView;
+use crate::terminal::download::{DownloadView, TICK};
 use crate::terminal::shell_word;
 use crate::terminal::table::table;
 use crate::watch::Stops;
 use althing_hub::pull::{
-    AS_OF, Arrival, BYTES_MAX, HeldModel, PullRequest, PulledModel, Puller, RECOMMENDED,
-    Recommended, find_held, format_bytes, free_memory, memory_need,
+    AS_OF, Arrival, BYTES_MAX, HeldModel, KeptModel, PullRequest, PulledModel, Puller, RECOMMENDED,
+    Recommended, find_held, find_kept, format_bytes, free_memory,
 };
 use althing_hub::service::words::AddLocal;
 use althing_stdx::{Fault, Kind, Result};
 use std::io::Write;
 use std::path::Path;
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
 
 pub async fn pull(args: args::Pull) -> Result<()> {
     let desk = Desk::open();
@@ -61,13 +63,19 @@ fn same_command(args: &args::Pull) -> String {
 async fn fetch(desk: &Desk, request: &PullRequest, again: &str) -> Result<PulledModel> {
     let puller = Puller::new(&desk.world, &desk.config)?;
     let mut stops = Stops::new()?;
-    let mut view = DownloadView::new(Screen::stderr());
-    let mut watch = |event| view.on(event);
-    let done = tokio::select! {
-        done = puller.pull(request, &mut watch) => done,
-        () = stops.next() => Err(Fault::new(Kind::Cancelled, "stopped")),
+    let view = Mutex::new(DownloadView::new(Screen::stderr()));
+    let view = || view.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watch = |event| view().on(event);
+    let mut pull = pin!(puller.pull(request, &mut watch));
+    let mut ticks = tokio::time::interval(TICK);
+    let done = loop {
+        tokio::select! {
+            done = &mut pull => break done,
+            () = stops.next() => break Err(Fault::new(Kind::Cancelled, "stopped")),
+            _ = ticks.tick() => view().tick(),
+        }
     };
-    let has_begun = view.end();
+    let has_begun = view().end();
     if let Err(fault) = &done {
         match fault.kind {
             Kind::Cancelled if has_begun => say_again(desk, "Stopped; what", again),
@@ -139,29 +147,63 @@ fn next_step(id: &str, what: &str, pulled: &PulledModel) -> String {
     format!("{id} {what}; its model is {id}:{model}.\n{ask}\n")
 }
 
-/// Shows what is worth pulling, and what need not be.
+/// Shows what is worth pulling, what need not be, and what was pulled.
 fn list(desk: &Desk, json: bool) -> Result<()> {
-    let (held, free) = (find_held(&desk.world), free_memory());
+    let (kept, free) = (find_kept(&desk.config), free_memory());
+    // A broken file is no use to anybody.
+    let held = find_held(&desk.world).into_iter();
+    let held: Vec<(HeldModel, u64)> =
+        held.filter_map(|it| it.memory().map(|memory| (it, memory))).collect();
     if json {
-        let lines = RECOMMENDED.iter().map(recommended_line).chain(held.iter().map(held_line));
+        let lines = RECOMMENDED.iter().map(recommended_line);
+        let lines = lines.chain(held.iter().map(held_line)).chain(kept.iter().map(kept_line));
         return print(&lines.map(|line| format!("{line}\n")).collect::<String>());
     }
     let free_text = match free {
-        Some(free) => format!("{} of memory are free", format_bytes(free)),
+        Some(free) => format!("{} of memory are free for a model", format_bytes(free)),
         None => "how much memory is free is not known".into(),
     };
     let mut text = format!("Recommended models as of {AS_OF}; {free_text}.\n\n");
-    let head = ["MODEL", "DOWNLOAD", "MEMORY", "GOOD FOR"].map(String::from).to_vec();
     let rows = RECOMMENDED.iter().map(|it| recommended_row(it, free));
-    text.push_str(&table(&[head].into_iter().chain(rows).collect::<Vec<_>>()));
+    add_table(&mut text, ["MODEL", "DOWNLOAD", "MEMORY", "GOOD FOR"], rows);
     text.push_str("\nGet one with: althing pull MODEL\n");
     if !held.is_empty() {
         text.push_str("\nOn this machine already; adding one downloads nothing:\n\n");
-        let head = ["COMMAND", "SIZE", "MEMORY", "HELD BY"].map(String::from).to_vec();
-        let rows = held.iter().map(|it| held_row(it, free));
-        text.push_str(&table(&[head].into_iter().chain(rows).collect::<Vec<_>>()));
+        let rows = held.iter().map(|(it, memory)| held_row(it, *memory, free));
+        add_table(&mut text, ["COMMAND", "SIZE", "MEMORY", "HELD BY"], rows);
+    }
+    for (title, is_whole) in [("Pulled:", true), ("Begun; the same command goes on:", false)] {
+        let rows: Vec<_> = kept.iter().filter(|it| it.is_whole == is_whole).map(kept_row).collect();
+        if !rows.is_empty() {
+            text.push_str(&format!("\n{title}\n\n"));
+            add_table(&mut text, ["COMMAND", "SIZE", "FILE"], rows.into_iter());
+        }
     }
     print(&text)
+}
+
+fn add_table<const N: usize>(
+    text: &mut String,
+    head: [&str; N],
+    rows: impl Iterator<Item = Vec<String>>,
+) {
+    let head = head.map(String::from).to_vec();
+    text.push_str(&table(&[head].into_iter().chain(rows).collect::<Vec<_>>()));
+}
+
+fn kept_row(it: &KeptModel) -> Vec<String> {
+    let size = match it.is_whole {
+        true => format_bytes(it.bytes),
+        false => format!("{} of {}", format_bytes(it.here), format_bytes(it.bytes)),
+    };
+    vec![format!("althing pull {}", shell_word(&it.name)), size, it.path.display().to_string()]
+}
+
+fn kept_line(it: &KeptModel) -> serde_json::Value {
+    let kind = if it.is_whole { "pulled" } else { "begun" };
+    serde_json::json!({
+        "kind": kind, "name": it.name, "bytes": it.bytes, "here": it.here, "path": it.path,
+    })
 }
 
 fn memory_cell(needed: u64, free: Option<u64>) -> String {
@@ -174,11 +216,11 @@ fn recommended_row(it: &Recommended, free: Option<u64>) -> Vec<String> {
     vec![it.name.into(), format_bytes(it.bytes), memory_cell(it.memory(), free), it.note.into()]
 }
 
-fn held_row(it: &HeldModel, free: Option<u64>) -> Vec<String> {
+fn held_row(it: &HeldModel, memory: u64, free: Option<u64>) -> Vec<String> {
     vec![
         add_command(it),
         format_bytes(it.bytes),
-        memory_cell(memory_need(it.bytes), free),
+        memory_cell(memory, free),
         it.holder.title().into(),
     ]
 }
@@ -201,9 +243,9 @@ fn recommended_line(it: &Recommended) -> serde_json::Value {
     })
 }
 
-fn held_line(it: &HeldModel) -> serde_json::Value {
+fn held_line((it, memory): &(HeldModel, u64)) -> serde_json::Value {
     serde_json::json!({
-        "kind": "held", "name": it.name, "bytes": it.bytes, "memory": memory_need(it.bytes),
+        "kind": "held", "name": it.name, "bytes": it.bytes, "memory": memory,
         "holder": it.holder.title(), "path": it.path, "command": add_command(it),
     })
 }

@@ -21,6 +21,8 @@ pub(crate) struct ModelFile {
     /// What it is called: by itself, or as the file is.
     pub name: String,
     context: Option<u32>,
+    /// Memory of a conversation of the usual length, where its head tells.
+    pub cache_bytes: Option<u64>,
 }
 
 impl ModelFile {
@@ -28,6 +30,11 @@ impl ModelFile {
     pub(crate) async fn inspect(path: &Path) -> Result<ModelFile> {
         let path = path.to_path_buf();
         tokio::task::spawn_blocking(move || inspect(&path)).await.map_err(Fault::internal)?
+    }
+
+    /// Looks at the file's head, here and now.
+    pub(crate) fn read(path: &Path) -> Result<ModelFile> {
+        inspect(path)
     }
 
     /// Its path as it is kept; one that is no text cannot be.
@@ -69,7 +76,9 @@ fn inspect(path: &Path) -> Result<ModelFile> {
     }
     let file = File::open(&path).map_err(unreadable)?;
     let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
-    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context })
+    let tokens = facts.context.unwrap_or(u32::MAX).min(CONTEXT_TOKENS_DEFAULT);
+    let cache_bytes = facts.shape.cache_bytes(tokens);
+    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context, cache_bytes })
 }
 
 /// Resolves the folder of a file and keeps the file's own name.
@@ -112,7 +121,9 @@ mod tests {
 
     #[test]
     fn a_model_reads_what_is_wanted_and_what_it_was_trained_on() {
-        let file = |context| ModelFile { path: "/m".into(), name: "m".into(), context };
+        let (path, name) = (PathBuf::from("/m"), String::from("m"));
+        let whole = ModelFile { path, name, context: None, cache_bytes: None };
+        let file = |context| ModelFile { context, ..whole.clone() };
         for (trained, wanted, tokens) in [
             (Some(32_768), None, 8_192),
             (Some(4_096), None, 4_096),

@@ -1,13 +1,15 @@
 //! Model files that other programs on this machine hold already: Ollama, LM Studio and the cache of
 //! Hugging Face's tools. They are read where they lie and never changed.
 
-mod walk;
+pub(super) mod walk;
 
 use super::choose::quantisation;
 use super::machine::hub_home;
+use super::memory::{memory_need, memory_with_cache};
 use super::name::{MAIN, ModelName, RegistryName, WantedFile, is_gguf, is_part};
 use super::{choose, ollama};
 use crate::config::World;
+use crate::local::ModelFile;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -64,6 +66,12 @@ enum Key {
 }
 
 impl HeldModel {
+    /// Returns the memory it takes; none where its file is broken, so that it is not offered.
+    pub fn memory(&self) -> Option<u64> {
+        let cache = ModelFile::read(&self.path).ok()?.cache_bytes;
+        Some(cache.map_or(memory_need(self.bytes), |cache| memory_with_cache(self.bytes, cache)))
+    }
+
     /// Tells whether `name` asks for this model.
     pub fn answers_to(&self, name: &ModelName) -> bool {
         match (&self.key, name) {

@@ -1,7 +1,7 @@
 //! Hugging Face's hub: where its files are listed and lie, and what it says. Pure.
 
-use super::choose::RemoteFile;
-use super::name::{HubName, MAIN, encode_path};
+use super::choose::{RemoteFile, quantisation};
+use super::name::{HubName, MAIN, WantedFile, encode_path};
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
 
@@ -67,12 +67,20 @@ pub(super) fn checksum(text: &str) -> Option<String> {
 }
 
 /// Says what to do about a refusal. The hub answers 401 for what does not exist, too.
-pub(super) fn refusal(name: &HubName, status: u16, code: &str, has_token: bool) -> Fault {
+pub(super) fn refusal(name: &HubName, status: u16, code: &str, token: Option<&str>) -> Fault {
     let repository = name.repository();
     let page = format!("https://huggingface.co/{repository}");
-    let token = match has_token {
-        true => "check that HF_TOKEN may read it",
-        false => "set HF_TOKEN to a token of https://huggingface.co/settings/tokens",
+    let token = match token {
+        Some(source) => format!("check that the token ({source}) may read it"),
+        None => "set HF_TOKEN to a token of https://huggingface.co/settings/tokens".into(),
+    };
+    let other = match &name.wanted {
+        WantedFile::Quantisation(tag) if quantisation(tag).is_none() => {
+            format!(
+                "; if it is one of Ollama's registry, its name is ollama.com/{repository}:{tag}"
+            )
+        }
+        _ => String::new(),
     };
     let (kind, text) = match (status, code) {
         (401 | 403, "GatedRepo") => (
@@ -83,7 +91,7 @@ pub(super) fn refusal(name: &HubName, status: u16, code: &str, has_token: bool) 
             Kind::BadKey,
             format!(
                 "{repository} does not exist on Hugging Face, or is private: check the name at \
-                 {page}; if it is private, {token}"
+                 {page}; if it is private, {token}{other}"
             ),
         ),
         (404, _) => (
@@ -121,7 +129,7 @@ struct Lfs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::name::{ModelName, WantedFile, parse_name};
+    use super::super::name::{ModelName, parse_name};
     use super::*;
 
     fn name(text: &str) -> HubName {
@@ -170,13 +178,21 @@ mod tests {
     fn refusals_say_what_to_do() {
         #[track_caller]
         fn check(status: u16, code: &str, has_token: bool, kind: Kind, want: &str) {
-            let fault = refusal(&name("ada/tiny"), status, code, has_token);
+            let token = has_token.then_some("environment variable HF_TOKEN");
+            let fault = refusal(&name("ada/tiny:7b"), status, code, token);
             assert_eq!(fault.kind, kind);
             assert!(fault.message.contains(want), "{}", fault.message);
         }
         check(401, "GatedRepo", false, Kind::BadKey, "accept its licence at https://huggingface");
-        check(403, "GatedRepo", true, Kind::BadKey, "check that HF_TOKEN may read it");
+        check(
+            403,
+            "GatedRepo",
+            true,
+            Kind::BadKey,
+            "the token (environment variable HF_TOKEN) may read it",
+        );
         check(401, "RepoNotFound", false, Kind::BadKey, "does not exist on Hugging Face");
+        check(401, "RepoNotFound", false, Kind::BadKey, "its name is ollama.com/ada/tiny:7b");
         check(404, "EntryNotFound", false, Kind::NotFound, "no such model");
         check(503, "", false, Kind::Overloaded, "answered 503");
     }

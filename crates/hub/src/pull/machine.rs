@@ -1,6 +1,6 @@
 //! What this machine has: free memory, room on a disk, and the person's token for Hugging Face.
 
-use crate::config::World;
+use crate::config::{Config, World};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use std::fs;
@@ -91,11 +91,11 @@ pub(super) fn free_disk(folder: &Path) -> Result<u64> {
     Ok(told.f_bavail.saturating_mul(told.f_frsize))
 }
 
-/// Returns the token for Hugging Face, from where its own tools have it.
-pub(super) fn hub_token(world: &World) -> Option<Secret> {
-    let set = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"].iter().find_map(|name| world.var(name));
-    if let Some(token) = set {
-        return Some(Secret::new(token));
+/// Returns the token for Hugging Face and where it is from: the settings, or where its own tools
+/// have it.
+pub(super) fn hub_token(world: &World, config: &Config) -> Option<(Secret, String)> {
+    if let Some(token) = &config.hub_token {
+        return Some((token.value.clone(), token.source.to_string()));
     }
     let file = match world.var("HF_TOKEN_PATH") {
         Some(path) => PathBuf::from(path),
@@ -103,7 +103,8 @@ pub(super) fn hub_token(world: &World) -> Option<Secret> {
     };
     let is_small = fs::metadata(&file).ok()?.len() <= TOKEN_BYTES_MAX;
     let text = fs::read_to_string(&file).ok().filter(|_| is_small)?;
-    Some(text.trim()).filter(|token| !token.is_empty()).map(Secret::new)
+    let token = Some(text.trim()).filter(|token| !token.is_empty())?;
+    Some((Secret::new(token), file.display().to_string()))
 }
 
 /// Returns the folder of Hugging Face's tools.
@@ -168,7 +169,9 @@ mod tests {
     fn the_token_is_where_its_tools_keep_it() {
         let home = tempfile::tempdir().unwrap();
         let token = |env: &[(&str, &str)]| {
-            hub_token(&world(home.path(), env)).map(|token| token.expose().to_string())
+            let world = world(home.path(), env);
+            let token = hub_token(&world, &Config::load(&world));
+            token.map(|(token, _)| token.expose().to_string())
         };
         assert_eq!(token(&[]), None);
         let folder = home.path().join(".cache/huggingface");
@@ -179,5 +182,8 @@ mod tests {
         assert_eq!(token(&[("HF_HOME", "/nowhere")]), None);
         fs::write(folder.join("token"), "x".repeat(5_000)).unwrap();
         assert_eq!(token(&[]), None);
+        fs::write(home.path().join(".env"), "HF_TOKEN=hf_here\n").unwrap();
+        assert_eq!(token(&[]).as_deref(), Some("hf_here"));
+        assert_eq!(token(&[("HF_TOKEN", "hf_set")]).as_deref(), Some("hf_set"));
     }
 }

@@ -122,6 +122,19 @@ pub(super) fn check_place(path: &Path, source: &Source) -> Result<()> {
     Err(Fault::invalid(text))
 }
 
+/// Returns what a part is of; none where nobody knows.
+pub(super) fn begun(path: &Path) -> Option<Source> {
+    record(&beside(path, "part.json"))
+}
+
+/// Deletes a finished file with its record.
+pub(super) fn remove(path: &Path) {
+    for place in [path.to_path_buf(), beside(path, "json")] {
+        // What cannot be deleted stays, and the next attempt tells of it.
+        let _ = fs::remove_file(place);
+    }
+}
+
 fn record(path: &Path) -> Option<Source> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }

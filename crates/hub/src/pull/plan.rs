@@ -7,9 +7,8 @@ use super::ollama::{self, Named};
 use super::part::{Source, finished};
 use super::retry::{RetryState, status_fault};
 use super::transfer::{Download, pause_or_give_up, probe, safe_path, url_place};
-use super::{PullEvent, PullRequest, Puller, Watch};
+use super::{HubToken, PullEvent, PullRequest, Puller, Watch};
 use althing_gateway::FetchRequest;
-use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
 
 /// What is downloaded, and what the person should know of it.
@@ -47,15 +46,8 @@ impl Puller {
     }
 
     async fn plan_hub(&self, name: &HubName, free: Option<u64>, watch: Watch<'_>) -> Result<Plan> {
-        let token = self.token.clone();
-        let list = FetchRequest {
-            token: token.clone(),
-            accept: Some("application/json"),
-            ..FetchRequest::new(huggingface::list_url(&self.hub, name))
-        };
-        let has_token = token.is_some();
-        let refuse = |status, code: &str| huggingface::refusal(name, status, code, has_token);
-        let body = self.read(&list, huggingface::LIST_BYTES_MAX, &refuse, watch).await?;
+        check_mirror("HF_ENDPOINT", &self.hub)?;
+        let (body, token) = self.list_hub(name, watch).await?;
         let listing = huggingface::read_listing(&body, name)?;
         let variants = list_variants(&listing.files);
         let found = match &name.wanted {
@@ -70,8 +62,38 @@ impl Puller {
         let (variant, chosen) = found.map_err(|fault| {
             Fault::new(fault.kind, format!("{}: {}", name.repository(), fault.message))
         })?;
-        let downloads = self.hub_downloads(name, &listing, &variant, token.as_ref())?;
+        let downloads = self.hub_downloads(name, &listing, &variant, token)?;
         Ok(Plan { downloads, chosen })
+    }
+
+    /// Lists a repository; returns the token, too, that opens it. A token that the hub does not take
+    /// closes even what is open to everybody, so without one it is asked once more.
+    async fn list_hub(
+        &self,
+        name: &HubName,
+        watch: Watch<'_>,
+    ) -> Result<(Vec<u8>, Option<&HubToken>)> {
+        let source = self.token.as_ref().map(|(_, source)| source.as_str());
+        let refuse = |status, code: &str| huggingface::refusal(name, status, code, source);
+        let list = |token: Option<&HubToken>| FetchRequest {
+            token: token.map(|(token, _)| token.clone()),
+            accept: Some("application/json"),
+            ..FetchRequest::new(huggingface::list_url(&self.hub, name))
+        };
+        let token = self.token.as_ref();
+        let most = huggingface::LIST_BYTES_MAX;
+        match self.read(&list(token), most, &refuse, watch).await {
+            Err(fault) if fault.status == Some(401) && token.is_some() => {
+                let body = self.read(&list(None), most, &refuse, watch).await?;
+                let text = format!(
+                    "Hugging Face does not take the token ({}); it goes on without it.",
+                    source.unwrap_or_default()
+                );
+                watch(PullEvent::Note(text));
+                Ok((body, None))
+            }
+            done => done.map(|body| (body, token)),
+        }
     }
 
     /// Finds what an earlier pull brought or began, so that the same command goes on with it whatever
@@ -100,7 +122,7 @@ impl Puller {
         name: &HubName,
         listing: &Listing,
         variant: &Variant,
-        token: Option<&Secret>,
+        token: Option<&HubToken>,
     ) -> Result<Vec<Download>> {
         let mut folder = self.folder.join("huggingface").join(&name.owner).join(&name.repo);
         if name.revision != MAIN {
@@ -114,7 +136,8 @@ impl Puller {
             let model = huggingface::display_file(name, &file.path);
             Ok(Download {
                 source: Source { model, url, bytes: file.bytes, sha256, version: None },
-                token: token.cloned(),
+                token: token.map(|(token, _)| token.clone()),
+                token_source: self.token.as_ref().map(|(_, source)| source.clone()),
                 allow_plain: false,
                 path,
                 part: (at + 1, count),
@@ -125,6 +148,7 @@ impl Puller {
     }
 
     async fn plan_registry(&self, name: &RegistryName, watch: Watch<'_>) -> Result<Plan> {
+        check_mirror("OLLAMA_REGISTRY", &self.registry)?;
         let url = ollama::manifest_url(&self.registry, name);
         let accept = Some(ollama::MANIFEST_TYPE);
         let manifest = FetchRequest { accept, ..FetchRequest::new(url) };
@@ -144,6 +168,7 @@ impl Puller {
         let download = Download {
             source: Source { model, url, bytes: file.bytes, sha256: Some(sha256), version: None },
             token: None,
+            token_source: None,
             allow_plain: false,
             path,
             part: (1, 1),
@@ -161,7 +186,8 @@ impl Puller {
         let path = safe_path(&self.folder.join("url"), &place).ok_or_else(|| odd_name(&place))?;
         let (token, part) = (None, (1, 1));
         let explain: super::transfer::Explain = |_, _, _| None;
-        let download = Download { source, token, allow_plain, path, part, explain };
+        let token_source = None;
+        let download = Download { source, token, token_source, allow_plain, path, part, explain };
         Ok(Plan { downloads: vec![download], chosen: None })
     }
 
@@ -203,7 +229,26 @@ fn explain_hub(download: &Download, status: u16, code: &str) -> Option<Fault> {
     let ModelName::HuggingFace(name) = super::name::parse_name(repository).ok()? else {
         return None;
     };
-    Some(huggingface::refusal(&name, status, code, download.token.is_some()))
+    Some(huggingface::refusal(&name, status, code, download.token_source.as_deref()))
+}
+
+/// Refuses a mirror on plain HTTP beyond this machine: no checksum helps where it comes over the same
+/// wire.
+fn check_mirror(variable: &str, url: &str) -> Result<()> {
+    let Some(rest) = url.strip_prefix("http://") else { return Ok(()) };
+    let server = rest.split('/').next().unwrap_or_default();
+    let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+    let host = host.trim_matches(['[', ']']);
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
+    if is_here {
+        return Ok(());
+    }
+    let shown = althing_stdx::text::one_line(server, 80);
+    Err(Fault::invalid(format!(
+        "{variable}: {shown} is plain HTTP, where anybody on the way can change names, checksums and \
+         files: name an https:// address, or a server on this machine"
+    )))
 }
 
 /// The person's own checksum wins where there is none, and must be the server's where there is.

@@ -1,5 +1,5 @@
 use super::*;
-use althing_testkit::downloads::{TOKEN, ollama_manifest, tiny_gguf};
+use althing_testkit::downloads::{REFUSED_TOKEN, TOKEN, ollama_manifest, tiny_gguf};
 use althing_testkit::{Downloads, Mishap, StockFile};
 
 /// An empty home whose hub and registry are `server`.
@@ -16,10 +16,14 @@ impl Machine {
         Machine { home, server, env }
     }
 
-    fn puller(&self) -> Puller {
+    fn world(&self) -> World {
         let env = self.env.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let home = self.home.path().to_path_buf();
-        let world = World { env: env.collect(), cwd: home.clone(), home };
+        World { env: env.collect(), cwd: home.clone(), home }
+    }
+
+    fn puller(&self) -> Puller {
+        let world = self.world();
         Puller::new(&world, &Config::load(&world)).unwrap()
     }
 
@@ -149,6 +153,45 @@ async fn what_would_not_do_is_refused_before_the_first_byte() {
     assert_eq!(machine.server.downloads(), []);
 }
 
+/// A token that expired closes even what is open to everybody.
+#[tokio::test]
+async fn a_token_that_is_not_taken_is_left_out() {
+    let mut machine = Machine::new(vec![gguf("ada/open", "a-Q8_0.gguf")]);
+    machine.env.push(("HF_TOKEN", REFUSED_TOKEN.into()));
+    let mut events = Vec::new();
+    let puller = machine.puller();
+    puller.pull(&request("ada/open"), &mut |event| events.push(event)).await.unwrap();
+    let text = "does not take the token (environment variable HF_TOKEN); it goes on without";
+    assert!(format!("{events:?}").contains(text), "{events:?}");
+    machine.fails(machine.pull("ada/no").await, Kind::BadKey, "environment variable HF_TOKEN");
+}
+
+#[tokio::test]
+async fn a_mirror_on_plain_http_is_told_of_in_its_own_words() {
+    let mut machine = Machine::new(vec![]);
+    machine.env.retain(|(name, _)| *name != "HF_ENDPOINT");
+    machine.env.push(("HF_ENDPOINT", "http://mirror.example:8080".into()));
+    let fault = machine.pull("ada/x").await.unwrap_err();
+    assert!(fault.message.starts_with("HF_ENDPOINT: mirror.example:8080 is plain HTTP"));
+    assert!(!fault.message.contains("--sha256"), "{}", fault.message);
+}
+
+#[tokio::test]
+async fn what_was_pulled_and_what_has_begun_is_listed() {
+    // The first request only looks.
+    let fate = [Mishap::None, Mishap::Cut(9_000), Mishap::Status(404)];
+    let cut = gguf("", "b.gguf").failing(&fate);
+    let machine = Machine::new(vec![gguf("library/tiny:1b", "x"), cut]);
+    machine.pull("tiny:1b").await.unwrap();
+    let url = format!("{}/plain/b.gguf", machine.server.url());
+    assert!(machine.pull(&url).await.is_err());
+    let world = machine.world();
+    let kept = find_kept(&Config::load(&world));
+    let shown: Vec<_> = kept.iter().map(|it| (it.name.as_str(), it.is_whole)).collect();
+    assert_eq!(shown, [("tiny:1b", true), (url.as_str(), false)]);
+    assert!(kept[0].here == kept[0].bytes && kept[1].here < kept[1].bytes, "{kept:?}");
+}
+
 #[tokio::test]
 async fn parts_come_together() {
     let part = |number: usize| gguf("ada/big", &format!("big-Q4_K_M-0000{number}-of-00002.gguf"));
@@ -166,7 +209,11 @@ async fn a_gated_model_says_where_its_licence_is() {
     let done = machine.pull("ada/gated").await;
     machine.fails(done, Kind::BadKey, "accept its licence at https://huggingface.co/ada/gated");
     machine.env.push(("HF_TOKEN", "hf_wrong".into()));
-    machine.fails(machine.pull("ada/gated").await, Kind::BadKey, "check that HF_TOKEN may read");
+    machine.fails(
+        machine.pull("ada/gated").await,
+        Kind::BadKey,
+        "(environment variable HF_TOKEN) may",
+    );
     machine.env.pop();
     machine.env.push(("HF_TOKEN", TOKEN.into()));
     machine.pull("ada/gated").await.unwrap();
@@ -198,7 +245,11 @@ async fn what_is_no_model_is_not_kept_as_one() {
         StockFile::new("ada/broken", "a-Q8_0.gguf", broken),
         StockFile::new("ada/page", "a-Q8_0.gguf", vec![b'<'; 500]),
     ]);
-    machine.fails(machine.pull("ada/broken").await, Kind::Upstream, "is incomplete");
+    let done = machine.pull("ada/broken").await;
+    machine.fails(done, Kind::Upstream, "so it is broken where it comes from; it was deleted");
+    let folder = machine.puller().folder.join("huggingface/ada/broken");
+    let left: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
     machine.fails(machine.pull("ada/page").await, Kind::Upstream, "not a GGUF file");
 }
 

@@ -3,7 +3,9 @@
 
 use super::huggingface::checksum;
 use super::name::{decode, is_gguf};
-use super::part::{HEAD_BYTES, PartFile, Source, begins_as_model, finished, no_model, part_length};
+use super::part::{
+    HEAD_BYTES, PartFile, Source, begins_as_model, begun, finished, no_model, part_length,
+};
 use super::retry::{Opening, RetryState, judge, status_fault};
 use super::{PullEvent, Watch};
 use althing_gateway::{FetchRequest, FetchResponse, Gateway};
@@ -20,6 +22,8 @@ const WRONG_RANGES_MAX: u32 = 2;
 pub(super) struct Download {
     pub source: Source,
     pub token: Option<Secret>,
+    /// Where the person's token is from, even where it is not sent.
+    pub token_source: Option<String>,
     pub allow_plain: bool,
     pub path: PathBuf,
     /// Which part of the model it is, and of how many.
@@ -35,6 +39,12 @@ impl Download {
     /// Tells whether a file, of whatever version, or a part of one is there.
     pub fn is_begun(&self) -> bool {
         finished(&self.path).is_some() || part_length(&self.path) > 0
+    }
+
+    /// Tells whether its checksum is known, if only because an earlier attempt was told it.
+    pub fn has_checksum(&self) -> bool {
+        let named = begun(&self.path).filter(|known| known.url == self.source.url);
+        self.source.sha256.is_some() || named.is_some_and(|known| known.sha256.is_some())
     }
 
     fn request(&self, from: u64, source: &Source) -> FetchRequest {

@@ -13,6 +13,7 @@ fn wanted(server: &Downloads, file: &StockFile, folder: &Path) -> Download {
     Download {
         source: Source { url, bytes: file.size, sha256, ..Source::default() },
         token: None,
+        token_source: None,
         allow_plain: false,
         path: folder.join("a.gguf"),
         part: (1, 1),
