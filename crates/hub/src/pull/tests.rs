@@ -153,6 +153,15 @@ async fn what_would_not_do_is_refused_before_the_first_byte() {
     assert_eq!(machine.server.downloads(), []);
 }
 
+#[tokio::test]
+async fn another_revision_lies_in_a_folder_of_its_own() {
+    let machine = Machine::new(vec![gguf("ada/x", "x-Q8_0.gguf")]);
+    let usual = machine.pull("ada/x").await.unwrap().path;
+    let other = machine.pull("https://huggingface.co/ada/x/tree/v2").await.unwrap();
+    assert_eq!(other.arrival, Arrival::Downloaded);
+    assert_eq!(other.path, usual.with_file_name("revision-v2").join("x-Q8_0.gguf"));
+}
+
 /// A token that expired closes even what is open to everybody.
 #[tokio::test]
 async fn a_token_that_is_not_taken_is_left_out() {
