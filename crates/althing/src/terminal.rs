@@ -94,6 +94,16 @@ pub fn paragraph(screen: Screen, style: Style, text: &str) -> String {
     wrapped.lines().map(|line| screen.paint(style, line) + "\n").collect()
 }
 
+/// Writes a word so that a shell takes it as it is.
+pub fn shell_word(word: &str) -> String {
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '@' | '+');
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// A heading with a rule to the right edge.
 pub fn heading(screen: Screen, rule: char, text: &str) -> String {
     use unicode_width::UnicodeWidthStr;

@@ -40,6 +40,7 @@ pub use workers::{Start, WorkerConfig};
 pub use world::World;
 
 use althing_gateway::{Limits, Prices};
+use althing_stdx::redact::Secret;
 use layers::Layers;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,11 +89,20 @@ pub struct Config {
     pub model_context_tokens: Sourced<Vec<ModelWindow>>,
     /// Where the TOML file is, or would be.
     pub file: Sourced<PathBuf>,
+    /// The token for Hugging Face.
+    pub hub_token: Option<Sourced<Secret>>,
     /// The `.env` file that was read.
     pub dotenv: Option<PathBuf>,
     /// Folder of the database.
     pub data_dir: Sourced<PathBuf>,
     pub warnings: Vec<Warning>,
+}
+
+/// Reads the token of Hugging Face's tools, as other keys are read.
+fn hub_token(layers: &Layers) -> Option<Sourced<Secret>> {
+    let names = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"];
+    let raw = names.iter().find_map(|name| layers.variable(name))?;
+    Some(Sourced { value: Secret::new(&raw.text), source: raw.source })
 }
 
 impl Config {
@@ -105,6 +115,7 @@ impl Config {
             settings::apply(setting, &mut config, &layers, &mut warnings);
         }
         config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        config.hub_token = hub_token(&layers);
         config.workers = workers::read(&layers, &mut warnings);
         config.extensions = extensions::read(&layers, &mut warnings);
         config.agents = agents::read(&layers.file, &mut warnings);
@@ -139,6 +150,7 @@ impl Config {
             prices: Sourced::default(Prices::default()),
             model_context_tokens: Sourced::default(vec![]),
             file: world.config_file(),
+            hub_token: None,
             dotenv: layers.dotenv_path(),
             data_dir: world.data_dir(),
             warnings: vec![],

@@ -6,7 +6,7 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-pub use choose::{HOW_TO_ADD, choose, choose_for};
+pub use choose::{choose, choose_for, how_to_add};
 pub use estimate::{Estimate, estimate};
 
 use crate::agents::{Place, Seated};

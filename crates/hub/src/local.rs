@@ -54,6 +54,11 @@ impl Options {
     }
 }
 
+/// Tells why no model in a file can be run here; none: a program that does so is there.
+pub(crate) fn runner_trouble(world: &World, config: &Config) -> Option<String> {
+    Runners::new(Options::new(world, config)).trouble()
+}
+
 /// Who opens a provider that is a file.
 pub(crate) fn open(means: &Means, row: &Stored) -> Result<Arc<dyn Access>> {
     let file = row.local_path.as_deref().ok_or_else(|| Fault::internal("a file without a path"))?;
@@ -178,7 +183,9 @@ impl Access for Runner {
     fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {
         Box::pin(async {
             let file = ModelFile::inspect(&self.file).await;
-            Some(file.map(|file| vec![file.listed(self.options.context_tokens)]))
+            // A model that nobody here can run is not offered.
+            let runnable = file.and_then(|file| Program::find(&self.options).map(|_| file));
+            Some(runnable.map(|file| vec![file.listed(self.options.context_tokens)]))
         })
     }
 }

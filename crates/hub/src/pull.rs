@@ -4,6 +4,7 @@
 mod choose;
 mod held;
 mod huggingface;
+mod kept;
 mod machine;
 mod memory;
 mod name;
@@ -17,13 +18,16 @@ mod tests;
 mod transfer;
 
 pub use held::{HeldModel, Holder, find_held};
+pub use kept::{KeptModel, find_kept};
 pub use machine::free_memory;
+use memory::memory_with_cache;
 pub use memory::{format_bytes, memory_need, parse_bytes};
 pub use name::{HubName, ModelName, RegistryName, WantedFile, parse_name};
-pub use recommended::{AS_OF, RECOMMENDED, Recommended};
+pub use recommended::{AS_OF, RECOMMENDED, Recommended, recommend};
 
 use crate::config::{Config, World};
-use crate::local::ModelFile;
+use crate::local::{ModelFile, runner_trouble};
+use crate::service::providers::checked_name;
 use althing_gateway::{Gateway, Limits};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
@@ -36,6 +40,8 @@ use transfer::Download;
 pub const BYTES_MAX: u64 = 200_000_000_000;
 /// Room that stays free on the disk.
 const DISK_RESERVE: u64 = 512 * 1024 * 1024;
+/// Characters of a short name; the rest is cut off.
+const SHORT_NAME_CHARS_MAX: usize = 60;
 /// Words of a model's name that say nothing in a short one.
 const FILLERS: &[&str] = &["gguf", "instruct", "it", "chat", "hf"];
 
@@ -43,6 +49,8 @@ const FILLERS: &[&str] = &["gguf", "instruct", "it", "chat", "hf"];
 #[derive(Debug, Clone)]
 pub struct PullRequest {
     pub name: String,
+    /// What its provider is to be called; none: a short form of its name.
+    pub provider_name: Option<String>,
     /// Take it even where its memory is not free.
     pub force: bool,
     /// Download it even where another program holds it.
@@ -90,7 +98,12 @@ pub struct PulledModel {
     pub short_name: String,
     pub bytes: u64,
     pub arrival: Arrival,
+    /// Why nobody here can run it.
+    pub trouble: Option<String>,
 }
+
+/// A token for Hugging Face, and where it is from.
+type HubToken = (Secret, String);
 
 /// Gets models.
 pub struct Puller {
@@ -99,8 +112,10 @@ pub struct Puller {
     folder: PathBuf,
     hub: String,
     registry: String,
-    token: Option<Secret>,
+    token: Option<HubToken>,
     held: Vec<HeldModel>,
+    /// Why no model can be run here.
+    trouble: Option<String>,
 }
 
 impl Puller {
@@ -117,16 +132,20 @@ impl Puller {
             folder: config.data_dir.join("models"),
             hub: server("HF_ENDPOINT", huggingface::HUB)?,
             registry: server("OLLAMA_REGISTRY", ollama::REGISTRY)?,
-            token: machine::hub_token(world),
+            token: machine::hub_token(world, config),
             held: find_held(world),
+            trouble: runner_trouble(world, config),
         })
     }
 
     /// Gets the model that is asked for. Dropping this keeps what has come so far.
     pub async fn pull(&self, request: &PullRequest, watch: Watch<'_>) -> Result<PulledModel> {
         let name = parse_name(&request.name)?;
+        let short_name = provider_name(&name, request)?;
+        if let Some(trouble) = &self.trouble {
+            watch(PullEvent::Note(format!("The model can be fetched and not asked: {trouble}.")));
+        }
         let free = free_memory();
-        let short_name = short_name(&name);
         if let Some(held) = self.held_by_name(&name, free).filter(|_| !request.download) {
             return self.take_held(held, short_name, request, free).await;
         }
@@ -134,40 +153,68 @@ impl Puller {
         if let Some(chosen) = &plan.chosen {
             watch(PullEvent::Note(format!("{}: {chosen}.", request.name)));
         }
-        if let Some(held) = self.held_by_checksum(&plan).filter(|_| !request.download) {
-            return self.take_held(held, short_name, request, free).await;
-        }
-        check_size(plan.bytes(), request)?;
-        check_memory(plan.bytes(), free, request)?;
-        if free.is_none() {
-            watch(PullEvent::Note("How much memory is free is not known here.".into()));
-        }
         let missing: Vec<&Download> =
             plan.downloads.iter().filter(|it| !is_present(it, request)).collect();
-        self.check_disk(&missing)?;
-        if missing.iter().any(|it| it.source.sha256.is_none()) {
-            let text = "There is no checksum for this file; --sha256 names one.";
-            watch(PullEvent::Note(text.into()));
+        let held = self.held_by_checksum(&plan).filter(|_| !request.download);
+        if let Some(held) = held.filter(|_| !missing.is_empty()) {
+            return self.take_held(held, short_name, request, free).await;
         }
+        self.check(&plan, &missing, request, free, watch)?;
         let arrival = if missing.is_empty() { Arrival::Present } else { Arrival::Downloaded };
         for download in missing {
             transfer::download(&self.gateway, download, watch).await?;
         }
         let first = plan.downloads.first().map(|it| it.path.clone()).unwrap_or_default();
-        for download in plan.downloads.iter().skip(1) {
-            inspect(&download.path).await?;
+        let mut model = String::new();
+        for download in plan.downloads.iter().rev() {
+            model = inspect_download(download).await?;
         }
-        let model = inspect(&first).await?;
-        Ok(PulledModel { path: first, model, short_name, bytes: plan.bytes(), arrival })
+        let (bytes, trouble) = (plan.bytes(), self.trouble.clone());
+        Ok(PulledModel { path: first, model, short_name, bytes, arrival, trouble })
+    }
+
+    /// Refuses what is too large, and says what the person should know before it begins.
+    fn check(
+        &self,
+        plan: &Plan,
+        missing: &[&Download],
+        request: &PullRequest,
+        free: Option<u64>,
+        watch: Watch<'_>,
+    ) -> Result<()> {
+        let is_begun = plan.downloads.iter().any(Download::is_begun);
+        if !missing.is_empty() {
+            check_size(plan.bytes(), request)?;
+        }
+        if let Err(fault) = check_memory(plan.bytes(), need(plan, request), free, request) {
+            // What the person has is theirs, and memory may be free by the time it is asked.
+            match is_begun {
+                true => watch(PullEvent::Note(format!("{}.", fault.message))),
+                false => return Err(fault),
+            }
+        }
+        if free.is_none() {
+            watch(PullEvent::Note("How much memory is free is not known here.".into()));
+        }
+        for download in missing {
+            part::check_place(&download.path, &download.source)?;
+        }
+        self.check_disk(missing)?;
+        if !missing.iter().all(|it| it.has_checksum()) {
+            let text = "There is no checksum for this file; --sha256 names one.";
+            watch(PullEvent::Note(text.into()));
+        }
+        Ok(())
     }
 
     /// Finds a held model that is asked for; of several sizes the best that fits.
     fn held_by_name(&self, name: &ModelName, free: Option<u64>) -> Option<&HeldModel> {
-        let mut fitting: Vec<&HeldModel> =
-            self.held.iter().filter(|it| it.answers_to(name)).collect();
-        fitting.sort_by_key(|it| std::cmp::Reverse(it.bytes));
-        let fits = |it: &&&HeldModel| free.is_none_or(|free| memory_need(it.bytes) <= free);
-        fitting.iter().find(fits).or(fitting.last()).copied()
+        let named = self.held.iter().filter(|it| it.answers_to(name));
+        let mut fitting: Vec<(u64, &HeldModel)> =
+            named.filter_map(|it| Some((it.memory()?, it))).collect();
+        fitting.sort_by_key(|(_, it)| std::cmp::Reverse(it.bytes));
+        let fits = |(needed, _): &&(u64, &HeldModel)| free.is_none_or(|free| *needed <= free);
+        fitting.iter().find(fits).or(fitting.last()).map(|(_, it)| *it)
     }
 
     fn held_by_checksum(&self, plan: &Plan) -> Option<&HeldModel> {
@@ -176,7 +223,7 @@ impl Puller {
         let same = |it: &&HeldModel| {
             it.sha256.as_ref() == Some(wanted) && it.bytes == download.source.bytes
         };
-        self.held.iter().find(same)
+        self.held.iter().filter(same).find(|it| it.memory().is_some())
     }
 
     async fn take_held(
@@ -197,10 +244,12 @@ impl Puller {
             );
             return Err(Fault::invalid(text));
         }
-        check_memory(held.bytes, free, request)?;
+        let needed = held.memory().unwrap_or_else(|| memory_need(held.bytes));
+        check_memory(held.bytes, needed, free, request)?;
         let model = inspect(&held.path).await?;
         let (path, arrival) = (held.path.clone(), Arrival::Held(held.holder));
-        Ok(PulledModel { path, model, short_name, bytes: held.bytes, arrival })
+        let (bytes, trouble) = (held.bytes, self.trouble.clone());
+        Ok(PulledModel { path, model, short_name, bytes, arrival, trouble })
     }
 
     fn check_disk(&self, missing: &[&Download]) -> Result<()> {
@@ -223,6 +272,17 @@ impl Puller {
         );
         Err(Fault::new(Kind::Busy, text))
     }
+}
+
+/// Names a model to begin with, as the command takes it: the largest that another program holds and
+/// that fits, else the largest of those recommended.
+pub fn suggest(world: &World) -> Option<String> {
+    let free = free_memory();
+    let fits = |it: &HeldModel| it.memory().is_some_and(|it| free.is_none_or(|free| it <= free));
+    let mut held = find_held(world);
+    held.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+    let held = held.into_iter().filter(|it| it.name.is_some()).find(fits);
+    held.and_then(|it| it.name).or_else(|| recommend(free).map(|row| row.name.into()))
 }
 
 /// Tells whether an earlier pull brought this file.
@@ -248,8 +308,18 @@ fn check_size(bytes: u64, request: &PullRequest) -> Result<()> {
     Err(Fault::invalid(text))
 }
 
-fn check_memory(bytes: u64, free: Option<u64>, request: &PullRequest) -> Result<()> {
-    let needed = memory_need(bytes);
+/// Returns the memory of what is planned: as the list has it, as its head tells where the file is
+/// here, else by its size.
+fn need(plan: &Plan, request: &PullRequest) -> u64 {
+    if let Some(row) = RECOMMENDED.iter().find(|row| row.name == request.name.trim()) {
+        return memory_with_cache(plan.bytes(), row.cache);
+    }
+    let head = plan.downloads.first().and_then(|it| ModelFile::read(&it.path).ok());
+    let cache = head.and_then(|head| head.cache_bytes);
+    cache.map_or(memory_need(plan.bytes()), |cache| memory_with_cache(plan.bytes(), cache))
+}
+
+fn check_memory(bytes: u64, needed: u64, free: Option<u64>, request: &PullRequest) -> Result<()> {
     match free.filter(|free| needed > *free && !request.force) {
         None => Ok(()),
         Some(free) => {
@@ -266,6 +336,27 @@ fn check_memory(bytes: u64, free: Option<u64>, request: &PullRequest) -> Result<
     }
 }
 
+/// What is said of a file that no download can mend.
+const BROKEN: [&str; 3] = ["is broken", "is incomplete", "is not a GGUF file"];
+
+/// Looks at what was downloaded; returns the model's name. A file that is broken although its
+/// checksum is right is of no use, and getting it again would bring the same.
+async fn inspect_download(download: &Download) -> Result<String> {
+    let done = inspect(&download.path).await;
+    let Err(fault) = &done else { return done };
+    let is_broken = BROKEN.iter().any(|words| fault.message.contains(words));
+    if download.source.sha256.is_none() || !is_broken {
+        return done;
+    }
+    part::remove(&download.path);
+    let (why, _) = fault.message.rsplit_once("; ").unwrap_or((&fault.message, ""));
+    let text = format!(
+        "{why}. Its checksum is right, so it is broken where it comes from; it was deleted. Choose \
+         another file, and tell whoever offers it"
+    );
+    Err(Fault::new(Kind::Upstream, text))
+}
+
 /// Looks at a file's head; returns the model's name.
 async fn inspect(path: &Path) -> Result<String> {
     let told = |fault: Fault| {
@@ -276,6 +367,13 @@ async fn inspect(path: &Path) -> Result<String> {
         )
     };
     ModelFile::inspect(path).await.map(|file| file.name).map_err(told)
+}
+
+/// Returns what the provider will be called: as the person says, else in short. A name that could
+/// not be added is refused before anything is downloaded.
+fn provider_name(name: &ModelName, request: &PullRequest) -> Result<String> {
+    let Some(wanted) = &request.provider_name else { return checked_name(&short_name(name)) };
+    checked_name(wanted).map_err(|fault| Fault::invalid(format!("--as: {}", fault.message)))
 }
 
 /// Returns what a provider of the model is called: short, and without what every name has.
@@ -301,5 +399,8 @@ fn short_name(name: &ModelName) -> String {
     };
     let words = name.split('-').filter(is_told).chain([tag.as_str()].into_iter().filter(is_told));
     let short = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
-    if short.is_empty() { "model".into() } else { short }
+    let short: String =
+        short.chars().filter(|c| !c.is_control()).take(SHORT_NAME_CHARS_MAX).collect();
+    let short = short.trim();
+    if short.is_empty() { "model".into() } else { short.into() }
 }

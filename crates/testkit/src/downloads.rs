@@ -29,8 +29,16 @@ pub enum Mishap {
     Status(u16),
     /// A wanted range is ignored, and the whole file comes.
     Whole,
+    /// A wanted range is ignored, the whole file begins, and it breaks after so many bytes.
+    WholeCut(usize),
     /// The range that comes begins one byte late.
     WrongRange,
+    /// The file was replaced by one of the same size, and the condition on the range is ignored.
+    Replaced,
+    /// No mark tells which version comes, and the connection breaks after so many bytes.
+    Unmarked(usize),
+    /// A login page of unknown length with status 200.
+    Portal,
     /// The server sends us round in circles.
     Loop,
     /// A login page with status 200.
@@ -88,6 +96,9 @@ pub struct Asked {
 
 /// The token that opens gated files.
 pub const TOKEN: &str = "hf_0123456789abcdefghijklmnop";
+
+/// A token that the hub does not know: it is refused whatever is asked.
+pub const REFUSED_TOKEN: &str = "hf_expired";
 
 /// The server. It ends when this is dropped.
 pub struct Downloads {

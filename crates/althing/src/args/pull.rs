@@ -5,7 +5,7 @@ use clap::Args;
 
 pub const PULL_HELP: &str = "\
 Examples:
-  althing pull                                       # what is recommended, and what is here already
+  althing pull                                       # what is recommended, here, or begun
   althing pull llama3.2                              # from Ollama's registry
   althing pull bartowski/SmolLM2-1.7B-Instruct-GGUF  # from Hugging Face, in the size that fits
   althing pull Qwen/Qwen3-4B-GGUF:Q4_K_M             # in the size you name
@@ -17,7 +17,7 @@ Names:
   https://…                     any GGUF file
 
 A download that was stopped goes on where it was. HF_TOKEN opens private and gated models;
-HF_ENDPOINT and OLLAMA_REGISTRY name other servers.";
+HF_ENDPOINT and OLLAMA_REGISTRY (in the environment, not in .env) name other servers.";
 
 #[derive(Debug, Args)]
 pub struct Pull {

@@ -43,7 +43,7 @@ pub async fn ask(args: args::Ask) -> Result<()> {
     let run = attended(library.workers(), runs.start(request)).await?;
     finish(&desk, &library, run, args.output, args.pause).await?;
     if is_demo {
-        tell(desk.screen, lineup::HOW_TO_ADD);
+        tell(desk.screen, &lineup::how_to_add(&desk.world));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use althing_hub::agents;
 use althing_hub::book::{Library, Means};
 use althing_hub::config::{AGENTS, Config};
 use althing_hub::discover::{self, Found, FoundModel, FoundProvider, State};
-use althing_hub::lineup::{self, HOW_TO_ADD};
+use althing_hub::lineup;
 use althing_hub::windows;
 use althing_hub::workers::{Trouble, Worker, Workers};
 use althing_stdx::{Fault, Kind, Result, text::one_line};
@@ -81,7 +81,7 @@ pub async fn examine() -> Result<()> {
     let names: Vec<&str> = lineup.seats.iter().map(|seat| seat.name.as_str()).collect();
     report.plain(&format!("`althing ask \"…\"` would seat {}.", names.join(", ")));
     if lineup.seats.iter().all(|seat| seat.demo) {
-        report.plain(HOW_TO_ADD);
+        report.plain(&lineup::how_to_add(&desk.world));
     }
     print(&report.text)
 }

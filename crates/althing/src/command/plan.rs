@@ -44,7 +44,7 @@ pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     let done = finish(&desk, begun.run, output).await;
     library.workers().close().await;
     if begun.demo && done.is_ok() {
-        tell(desk.screen, lineup::HOW_TO_ADD);
+        tell(desk.screen, &lineup::how_to_add(&desk.world));
     }
     if let Some(page) = page {
         page.close(&desk).await?;

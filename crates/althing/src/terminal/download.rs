@@ -8,11 +8,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How often the line moves.
-const TICK: Duration = Duration::from_millis(100);
+pub const TICK: Duration = Duration::from_millis(100);
 /// Where nobody watches: a line after so much of the file, in percent.
 const STEP_PERCENT: u64 = 10;
-/// Columns of the bar.
-const BAR: usize = 24;
+/// Columns of the bar, where there is room, and below which it is left out.
+const BAR_MAX: usize = 24;
+const BAR_MIN: usize = 6;
+/// Nothing has come for so long: the rate of before says nothing any more.
+const STANDSTILL: Duration = Duration::from_secs(2);
 /// How much of the rate shown is that of the last moments.
 const RECENT: f64 = 0.3;
 /// How long the rate is measured before it counts.
@@ -27,18 +30,30 @@ pub struct DownloadView {
     drawn: Option<Duration>,
     /// The step that was last written, of the part that is loading.
     step: Option<(usize, u64)>,
+    /// How far it was at last, and since when.
+    last: Option<(Bar, Duration)>,
     has_begun: bool,
 }
 
 impl DownloadView {
     pub fn new(screen: Screen) -> DownloadView {
         let (began, meter) = (Instant::now(), RateMeter::default());
-        DownloadView { screen, began, meter, drawn: None, step: None, has_begun: false }
+        let (drawn, step, last) = (None, None, None);
+        DownloadView { screen, began, meter, drawn, step, last, has_begun: false }
     }
 
     /// Shows what happened.
     pub fn on(&mut self, event: PullEvent) {
         let text = self.render(&event, self.began.elapsed());
+        write(&text);
+    }
+
+    /// Draws the line anew: the terminal may be wider by now, and what stands still is told.
+    pub fn tick(&mut self) {
+        if self.screen.live {
+            self.screen.columns = Screen::stderr().columns;
+        }
+        let text = self.render_tick(self.began.elapsed());
         write(&text);
     }
 
@@ -67,11 +82,23 @@ impl DownloadView {
                 self.has_begun = true;
                 self.meter.on(*done, now);
                 let bar = Bar { part: *part, parts: *parts, done: *done, total: *total };
+                let since = match self.last {
+                    Some((last, since)) if last == bar => since,
+                    _ => now,
+                };
+                self.last = Some((bar, since));
                 match self.screen.live {
                     true => self.draw(&bar, now),
                     false => self.write_step(&bar),
                 }
             }
+        }
+    }
+
+    fn render_tick(&mut self, now: Duration) -> String {
+        match self.last {
+            Some((bar, _)) if self.drawn.is_some() && bar.done < bar.total => self.draw(&bar, now),
+            _ => String::new(),
         }
     }
 
@@ -87,9 +114,19 @@ impl DownloadView {
             return String::new();
         }
         self.drawn = Some(now);
-        let line = format!("{} {}", bar.picture(), bar.figures(self.meter.rate));
+        let is_still = self.last.is_some_and(|(_, since)| now.saturating_sub(since) >= STANDSTILL);
+        let figures = match is_still && bar.done < bar.total {
+            true => format!("{} · waiting", bar.figures(None)),
+            false => bar.figures(self.meter.rate),
+        };
         // The last column stays free: a full line would wrap and could not be wiped.
-        format!("\r\x1b[K{}", cut(&line, self.screen.columns - 1))
+        let columns = self.screen.columns.saturating_sub(1);
+        let room = columns.saturating_sub(figures.chars().count() + "[] ".len());
+        let line = match room {
+            0..BAR_MIN => figures,
+            room => format!("{} {figures}", bar.picture(room.min(BAR_MAX))),
+        };
+        format!("\r\x1b[K{}", cut(&line, columns))
     }
 
     fn write_step(&mut self, bar: &Bar) -> String {
@@ -103,6 +140,7 @@ impl DownloadView {
 }
 
 /// How far one file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Bar {
     part: usize,
     parts: usize,
@@ -115,9 +153,9 @@ impl Bar {
         (self.done as u128 * 100 / u128::from(self.total.max(1))) as u64
     }
 
-    fn picture(&self) -> String {
-        let full = (self.percent() as usize * BAR / 100).min(BAR);
-        format!("[{}{}]", "#".repeat(full), "-".repeat(BAR - full))
+    fn picture(&self, columns: usize) -> String {
+        let full = (self.percent() as usize * columns / 100).min(columns);
+        format!("[{}{}]", "#".repeat(full), "-".repeat(columns - full))
     }
 
     fn figures(&self, rate: Option<f64>) -> String {
@@ -222,6 +260,26 @@ mod tests {
                 <|[##----------------------]  10 % · 100 MB of 1.0 GB<|[####--------------------]  20 % · 200 MB of 1.0 GB · 100 MB/s · 8 s left<|the connection broke; trying again in 0.5 s
                 <|[#####-------------------]  21 % · 210 MB of 1.0 GB · 73 MB/s · 10 s left<|[########################] 100 % · 1.0 GB of 1.0 GB · 85 MB/s"#]],
         );
+    }
+
+    #[test]
+    fn the_bar_follows_the_terminal_and_tells_of_a_standstill() {
+        #[track_caller]
+        fn check(columns: usize, ms: u64, want: &str) {
+            let screen = Screen { live: true, colour: false, columns };
+            let mut view = DownloadView::new(screen);
+            view.render(&loading(1, 1, 500_000_000), Duration::ZERO);
+            let text = view.render_tick(Duration::from_millis(ms));
+            assert_eq!(text.trim_start_matches("\r\x1b[K"), want);
+        }
+        check(80, 500, "[############------------]  50 % · 500 MB of 1.0 GB");
+        check(40, 500, "[######------]  50 % · 500 MB of 1.0 GB");
+        check(30, 500, " 50 % · 500 MB of 1.0 GB");
+        check(80, 50, "");
+        check(80, 2_000, "[############------------]  50 % · 500 MB of 1.0 GB · waiting");
+        let whole = &mut DownloadView::new(Screen { live: true, colour: false, columns: 80 });
+        whole.render(&loading(1, 1, 1_000_000_000), Duration::ZERO);
+        assert_eq!(whole.render_tick(Duration::from_secs(9)), "");
     }
 
     #[test]

@@ -15,9 +15,11 @@ pub(super) fn target(from: &Uri, headers: &HeaderMap) -> Result<Uri> {
     })
 }
 
-/// Tells whether an address is one of HTTP and holds no password.
+/// Tells whether an address is one of HTTP and holds no password. What stands for a socket of this
+/// machine is none: only programs of ours are asked so.
 pub(super) fn is_fetchable(uri: &Uri) -> bool {
-    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    let host = uri.host().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https")) && !host.ends_with(".unix");
     is_http && uri.authority().is_some_and(|it| !it.as_str().contains('@'))
 }
 
@@ -102,6 +104,8 @@ mod tests {
         check("https://hub.test/a", "ftp://cdn.test/x", "cannot be understood");
         check("https://hub.test/a", "https://me:secret@cdn.test/x", "cannot be understood");
         check("https://hub.test/a", "", "cannot be understood");
+        check("http://127.0.0.1/a", "http://2f746d702f78.unix/v1", "cannot be understood");
+        check("http://127.0.0.1/a", "http://2f746d702f78.UNIX./v1", "cannot be understood");
         assert!(follow("http://127.0.0.1:1/a", "http://localhost:1/b").is_ok());
     }
 

@@ -40,7 +40,8 @@ async fn circles_plain_http_and_long_bodies_end() {
     assert_eq!(fault.kind, Kind::Upstream);
     assert!(fault.message.contains("more than 8 times"), "{}", fault.message);
 
-    for url in ["http://models.example/a.gguf", "ftp://a/b", "https://me:pw@a/b", "a b"] {
+    let socket = "http://2f746d702f78.unix/a.gguf";
+    for url in ["http://models.example/a.gguf", "ftp://a/b", "https://me:pw@a/b", "a b", socket] {
         let fault = gateway.fetch_file(&FetchRequest::new(url)).await.unwrap_err();
         assert_eq!(fault.kind, Kind::InvalidParams, "{url}");
     }

@@ -3,7 +3,9 @@
 
 use super::{Lineup, Sitting, resolve};
 use crate::book::Book;
+use crate::config::World;
 use crate::discover::{self, Found, FoundModel, FoundProvider, ModelSource, State};
+use crate::pull;
 use althing_assembly::demo;
 use althing_assembly::methods::Method;
 use althing_gateway::Prices;
@@ -12,9 +14,19 @@ use althing_gateway::Prices;
 const SEATS: usize = 3;
 
 /// How a newcomer gets real models.
-pub const HOW_TO_ADD: &str = "For real models, `althing pull llama3.2` gets one that runs on this machine; \
-     or set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, XAI_API_KEY or OPENROUTER_API_KEY, or \
-     start Ollama, LM Studio or llama-swap; `althing models` shows what is found.";
+pub fn how_to_add(world: &World) -> String {
+    let first = match pull::suggest(world) {
+        Some(name) => {
+            format!("`althing pull {name}` gets one that fits the free memory of this machine")
+        }
+        None => "`althing pull` lists some for machines with more free memory".into(),
+    };
+    format!(
+        "For real models, {first}; or set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, \
+         XAI_API_KEY or OPENROUTER_API_KEY, or start Ollama, LM Studio or llama-swap; `althing \
+         models` shows what is found."
+    )
+}
 
 /// What each seat stands for where one model has several: the word behind its name, and the
 /// instruction.

@@ -15,11 +15,14 @@ const NAME_CHARS_MAX: usize = 100;
 /// A model that llama.cpp can be expected to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelFile {
-    /// Without links and detours, so that the same file is known as such.
+    /// Without detours, so that the same file is known as such. A link stays: it carries the name by
+    /// which the parts of a split model find each other.
     pub path: PathBuf,
     /// What it is called: by itself, or as the file is.
     pub name: String,
     context: Option<u32>,
+    /// Memory of a conversation of the usual length, where its head tells.
+    pub cache_bytes: Option<u64>,
 }
 
 impl ModelFile {
@@ -27,6 +30,11 @@ impl ModelFile {
     pub(crate) async fn inspect(path: &Path) -> Result<ModelFile> {
         let path = path.to_path_buf();
         tokio::task::spawn_blocking(move || inspect(&path)).await.map_err(Fault::internal)?
+    }
+
+    /// Looks at the file's head, here and now.
+    pub(crate) fn read(path: &Path) -> Result<ModelFile> {
+        inspect(path)
     }
 
     /// Its path as it is kept; one that is no text cannot be.
@@ -58,7 +66,7 @@ fn inspect(path: &Path) -> Result<ModelFile> {
         ErrorKind::PermissionDenied => invalid("may not be read: check its permissions"),
         _ => invalid(&format!("cannot be read: {error}")),
     };
-    let path = path.canonicalize().map_err(unreadable)?;
+    let path = straighten(path).map_err(unreadable)?;
     let meta = path.metadata().map_err(unreadable)?;
     if meta.is_dir() {
         return Err(invalid("is a folder: name the .gguf file in it"));
@@ -68,7 +76,18 @@ fn inspect(path: &Path) -> Result<ModelFile> {
     }
     let file = File::open(&path).map_err(unreadable)?;
     let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
-    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context })
+    let tokens = facts.context.unwrap_or(u32::MAX).min(CONTEXT_TOKENS_DEFAULT);
+    let cache_bytes = facts.shape.cache_bytes(tokens);
+    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context, cache_bytes })
+}
+
+/// Resolves the folder of a file and keeps the file's own name.
+fn straighten(path: &Path) -> std::io::Result<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.canonicalize();
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    Ok(folder.canonicalize()?.join(name))
 }
 
 /// A model's name is part of ids, addresses and lists of routes.
@@ -87,9 +106,24 @@ fn tidy(name: &str) -> String {
 mod tests {
     use super::*;
 
+    /// The cache of Hugging Face names blobs by checksum and links to them by name.
+    #[test]
+    fn a_link_keeps_its_name_and_its_folder_is_resolved() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("snapshots")).unwrap();
+        std::fs::write(root.join("abc"), "").unwrap();
+        let link = root.join("snapshots/m-00001-of-00002.gguf");
+        std::os::unix::fs::symlink("../abc", &link).unwrap();
+        let detour = root.join("snapshots/../snapshots/m-00001-of-00002.gguf");
+        assert_eq!(straighten(&detour).unwrap(), link);
+    }
+
     #[test]
     fn a_model_reads_what_is_wanted_and_what_it_was_trained_on() {
-        let file = |context| ModelFile { path: "/m".into(), name: "m".into(), context };
+        let (path, name) = (PathBuf::from("/m"), String::from("m"));
+        let whole = ModelFile { path, name, context: None, cache_bytes: None };
+        let file = |context| ModelFile { context, ..whole.clone() };
         for (trained, wanted, tokens) in [
             (Some(32_768), None, 8_192),
             (Some(4_096), None, 4_096),

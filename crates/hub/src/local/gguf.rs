@@ -40,6 +40,43 @@ pub(super) struct Facts {
     pub name: Option<String>,
     /// Tokens it was trained on.
     pub context: Option<u32>,
+    pub shape: Shape,
+}
+
+/// What decides how much memory a conversation takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    layers: Option<u32>,
+    heads: Option<u32>,
+    /// Heads that are kept of each token; a list in models whose layers differ, and then unknown.
+    kept_heads: Option<u32>,
+    width: Option<u32>,
+    key_width: Option<u32>,
+    value_width: Option<u32>,
+}
+
+impl Shape {
+    /// The field of a fact, called without the kind of model before it.
+    fn field(&mut self, name: &str) -> Option<&mut Option<u32>> {
+        match name {
+            "block_count" => Some(&mut self.layers),
+            "embedding_length" => Some(&mut self.width),
+            "attention.head_count" => Some(&mut self.heads),
+            "attention.head_count_kv" => Some(&mut self.kept_heads),
+            "attention.key_length" => Some(&mut self.key_width),
+            "attention.value_length" => Some(&mut self.value_width),
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes of a conversation of so many tokens, in numbers of two bytes.
+    pub fn cache_bytes(&self, tokens: u32) -> Option<u64> {
+        let wide = |own: Option<u32>| own.or_else(|| self.width?.checked_div(self.heads?));
+        let (key, value) = (wide(self.key_width)?, wide(self.value_width)?);
+        let numbers = u64::from(key) + u64::from(value);
+        let counts = [self.layers?, self.kept_heads?, 2, tokens];
+        counts.into_iter().try_fold(numbers, |product, count| product.checked_mul(count.into()))
+    }
 }
 
 /// Reads the head of a file of `size` bytes. The error completes a sentence about the file.
@@ -83,6 +120,13 @@ impl<R: Read> Source<R> {
                 ("general.name", STRING) => facts.name = Some(self.string()?),
                 ("general.alignment", U32) => alignment = u64::from(self.u32()?),
                 (key, U32) if key.ends_with(".context_length") => facts.context = Some(self.u32()?),
+                (key, U32) => {
+                    let number = self.u32()?;
+                    let name = key.split_once('.').map_or("", |(_, name)| name);
+                    if let Some(field) = facts.shape.field(name) {
+                        *field = Some(number);
+                    }
+                }
                 _ => self.skip_value(kind, 0)?,
             }
         }

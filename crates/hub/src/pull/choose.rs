@@ -37,6 +37,8 @@ pub struct Variant {
     /// Its quantisation, else the file's name.
     pub label: String,
     pub files: Vec<RemoteFile>,
+    /// Its path without what numbers its parts.
+    stem: String,
     /// How many parts its names speak of.
     parts: usize,
 }
@@ -55,7 +57,7 @@ impl Variant {
 
 /// Groups the files of a repository; what is not a model for text is left out.
 pub fn list_variants(files: &[RemoteFile]) -> Vec<Variant> {
-    let mut groups: BTreeMap<String, Vec<(usize, usize, RemoteFile)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, usize), Vec<(usize, RemoteFile)>> = BTreeMap::new();
     for file in files {
         let name = file.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
         // Parts that see, and the measurements that quantisations were made by.
@@ -63,23 +65,31 @@ pub fn list_variants(files: &[RemoteFile]) -> Vec<Variant> {
             continue;
         }
         let (stem, part, parts) = split_part(&file.path);
-        groups.entry(stem.into()).or_default().push((part, parts, file.clone()));
+        groups.entry((stem.into(), parts)).or_default().push((part, file.clone()));
     }
-    let variant = |(stem, mut files): (String, Vec<(usize, usize, RemoteFile)>)| {
-        files.sort_by_key(|(part, ..)| *part);
-        let parts = files.first().map_or(1, |(_, parts, _)| *parts);
-        let is_in_order = files.iter().enumerate().all(|(at, (part, ..))| *part == at + 1);
-        let files: Vec<RemoteFile> = files.into_iter().map(|(.., file)| file).collect();
+    let variant = |((stem, parts), mut files): ((String, usize), Vec<(usize, RemoteFile)>)| {
+        files.sort_by_key(|(part, _)| *part);
+        let is_in_order = files.iter().enumerate().all(|(at, (part, _))| *part == at + 1);
+        let files: Vec<RemoteFile> = files.into_iter().map(|(_, file)| file).collect();
         let parts = if is_in_order { parts } else { 0 };
-        Variant { label: label_of(&stem), files, parts }
+        Variant { label: label_of(&stem), files, stem, parts }
     };
     groups.into_iter().map(variant).collect()
+}
+
+/// Leaves out what is there in fewer parts as well, whole.
+fn distinct(variants: &[Variant]) -> Vec<&Variant> {
+    let is_better = |it: &Variant, other: &Variant| {
+        let is_smaller = !it.is_whole() || other.files.len() < it.files.len();
+        other.stem == it.stem && other.is_whole() && is_smaller
+    };
+    variants.iter().filter(|it| !variants.iter().any(|other| is_better(it, other))).collect()
 }
 
 /// Takes the variant that is called `label`.
 pub fn pick_label(variants: &[Variant], label: &str) -> Result<Variant> {
     let same = |it: &&Variant| it.label.eq_ignore_ascii_case(label);
-    let fitting: Vec<&Variant> = variants.iter().filter(same).collect();
+    let fitting: Vec<&Variant> = distinct(variants).into_iter().filter(same).collect();
     match fitting.as_slice() {
         [] => Err(Fault::new(
             Kind::NotFound,
@@ -107,7 +117,7 @@ pub fn pick_path(variants: &[Variant], path: &str) -> Result<Variant> {
 /// Takes the best variant that fits `free` bytes of memory, and says why. Where none fits, it is the
 /// smallest; refusing it is for the caller.
 pub fn pick_fitting(variants: &[Variant], free: Option<u64>) -> Result<(Variant, String)> {
-    let usable: Vec<&Variant> = variants.iter().filter(|it| it.is_whole()).collect();
+    let usable: Vec<&Variant> = distinct(variants).into_iter().filter(|it| it.is_whole()).collect();
     let Some(first) = usable.first().copied() else {
         return Err(match variants.first() {
             Some(broken) => incomplete(broken),

@@ -1,14 +1,17 @@
 //! Model files that other programs on this machine hold already: Ollama, LM Studio and the cache of
 //! Hugging Face's tools. They are read where they lie and never changed.
 
-mod walk;
+pub(super) mod walk;
 
 use super::choose::quantisation;
 use super::machine::hub_home;
-use super::name::{ModelName, RegistryName, WantedFile, is_gguf, is_part};
+use super::memory::{memory_need, memory_with_cache};
+use super::name::{MAIN, ModelName, RegistryName, WantedFile, is_gguf, is_part};
 use super::{choose, ollama};
 use crate::config::World;
+use crate::local::ModelFile;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use walk::{entries, files_below};
 
@@ -63,13 +66,19 @@ enum Key {
 }
 
 impl HeldModel {
+    /// Returns the memory it takes; none where its file is broken, so that it is not offered.
+    pub fn memory(&self) -> Option<u64> {
+        let cache = ModelFile::read(&self.path).ok()?.cache_bytes;
+        Some(cache.map_or(memory_need(self.bytes), |cache| memory_with_cache(self.bytes, cache)))
+    }
+
     /// Tells whether `name` asks for this model.
     pub fn answers_to(&self, name: &ModelName) -> bool {
         match (&self.key, name) {
             (Key::Registry(own), ModelName::Ollama(name)) => own == name,
             (Key::Hub { repository, path, label }, ModelName::HuggingFace(name)) => {
                 let same_model = repository.eq_ignore_ascii_case(&name.repository());
-                same_model && name.revision == "main" && fits(&name.wanted, path, label.as_deref())
+                same_model && name.revision == MAIN && fits(&name.wanted, path, label.as_deref())
             }
             _ => false,
         }
@@ -104,8 +113,7 @@ pub fn find_held(world: &World) -> Vec<HeldModel> {
 fn of_ollama(models: &Path) -> Vec<HeldModel> {
     let mut held: Vec<HeldModel> = Vec::new();
     for manifest in MANIFESTS.iter().flat_map(|it| files_below(&models.join(it), 4)) {
-        let small = fs::metadata(&manifest).is_ok_and(|it| it.len() <= MANIFEST_BYTES_MAX);
-        let found = Some(&manifest).filter(|_| small).and_then(|it| registered(models, it));
+        let found = registered(models, &manifest);
         let is_new = |it: &HeldModel| !held.iter().any(|known| known.key == it.key);
         if let Some(found) = found.filter(is_new) {
             held.push(found);
@@ -124,7 +132,7 @@ fn registered(models: &Path, manifest: &Path) -> Option<HeldModel> {
     if ![tag, name, namespace].iter().all(|part| is_part(part)) {
         return None;
     }
-    let file = ollama::read_manifest(&fs::read(manifest).ok()?, name).ok()?;
+    let file = ollama::read_manifest(&read_small(manifest)?, name).ok()?.file;
     let path = models.join("blobs").join(format!("sha256-{}", file.sha256.as_ref()?));
     // A blob that Ollama is still downloading has another name, or another size.
     if fs::metadata(&path).ok().filter(|it| it.is_file())?.len() != file.bytes {
@@ -145,6 +153,14 @@ fn registered(models: &Path, manifest: &Path) -> Option<HeldModel> {
     };
     let (bytes, sha256) = (file.bytes, file.sha256);
     Some(HeldModel { holder: Holder::Ollama, name: Some(name), path, bytes, sha256, key })
+}
+
+/// Reads a manifest, and never more than one has. A pipe, say, would never come to an end.
+fn read_small(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(|it| it.is_file() && it.len() <= MANIFEST_BYTES_MAX)?;
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(MANIFEST_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MANIFEST_BYTES_MAX).then_some(bytes)
 }
 
 /// Reads `OWNER/REPO/FILE.gguf`, as LM Studio keeps them.

@@ -1,7 +1,7 @@
 //! Hugging Face's hub: where its files are listed and lie, and what it says. Pure.
 
-use super::choose::RemoteFile;
-use super::name::{HubName, encode_path};
+use super::choose::{RemoteFile, quantisation};
+use super::name::{HubName, MAIN, WantedFile, encode_path};
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
 
@@ -26,6 +26,15 @@ pub(super) fn list_url(hub: &str, name: &HubName) -> String {
 /// Returns where a file of a repository is.
 pub(super) fn file_url(hub: &str, name: &HubName, commit: &str, path: &str) -> String {
     format!("{hub}/{}/resolve/{commit}/{}", name.repository(), encode_path(path))
+}
+
+/// Writes which file of a repository is meant, as `althing pull` takes it.
+pub(super) fn display_file(name: &HubName, path: &str) -> String {
+    let (repository, path) = (name.repository(), encode_path(path));
+    match name.revision.as_str() {
+        MAIN if !path.contains('%') => format!("{repository}/{path}"),
+        revision => format!("https://huggingface.co/{repository}/blob/{revision}/{path}"),
+    }
 }
 
 /// Reads a list of files.
@@ -58,12 +67,20 @@ pub(super) fn checksum(text: &str) -> Option<String> {
 }
 
 /// Says what to do about a refusal. The hub answers 401 for what does not exist, too.
-pub(super) fn refusal(name: &HubName, status: u16, code: &str, has_token: bool) -> Fault {
+pub(super) fn refusal(name: &HubName, status: u16, code: &str, token: Option<&str>) -> Fault {
     let repository = name.repository();
     let page = format!("https://huggingface.co/{repository}");
-    let token = match has_token {
-        true => "check that HF_TOKEN may read it",
-        false => "set HF_TOKEN to a token of https://huggingface.co/settings/tokens",
+    let token = match token {
+        Some(source) => format!("check that the token ({source}) may read it"),
+        None => "set HF_TOKEN to a token of https://huggingface.co/settings/tokens".into(),
+    };
+    let other = match &name.wanted {
+        WantedFile::Quantisation(tag) if quantisation(tag).is_none() => {
+            format!(
+                "; if it is one of Ollama's registry, its name is ollama.com/{repository}:{tag}"
+            )
+        }
+        _ => String::new(),
     };
     let (kind, text) = match (status, code) {
         (401 | 403, "GatedRepo") => (
@@ -74,7 +91,7 @@ pub(super) fn refusal(name: &HubName, status: u16, code: &str, has_token: bool) 
             Kind::BadKey,
             format!(
                 "{repository} does not exist on Hugging Face, or is private: check the name at \
-                 {page}; if it is private, {token}"
+                 {page}; if it is private, {token}{other}"
             ),
         ),
         (404, _) => (
@@ -129,6 +146,15 @@ mod tests {
         assert_eq!(list, "https://hub.test/api/models/ada/tiny-GGUF/revision/main?blobs=true");
         let file = file_url("https://hub.test", &name, "abc", "x y/a.gguf");
         assert_eq!(file, "https://hub.test/ada/tiny-GGUF/resolve/abc/x%20y/a.gguf");
+        for (path, revision) in [("a.gguf", "main"), ("x y/a.gguf", "main"), ("a.gguf", "v2")] {
+            let wanted = HubName { revision: revision.into(), ..name.clone() };
+            let ModelName::HuggingFace(read) = parse_name(&display_file(&wanted, path)).unwrap()
+            else {
+                panic!("another name")
+            };
+            assert_eq!(read.wanted, WantedFile::Path(path.into()));
+            assert_eq!(read.revision, revision);
+        }
     }
 
     #[test]
@@ -152,13 +178,21 @@ mod tests {
     fn refusals_say_what_to_do() {
         #[track_caller]
         fn check(status: u16, code: &str, has_token: bool, kind: Kind, want: &str) {
-            let fault = refusal(&name("ada/tiny"), status, code, has_token);
+            let token = has_token.then_some("environment variable HF_TOKEN");
+            let fault = refusal(&name("ada/tiny:7b"), status, code, token);
             assert_eq!(fault.kind, kind);
             assert!(fault.message.contains(want), "{}", fault.message);
         }
         check(401, "GatedRepo", false, Kind::BadKey, "accept its licence at https://huggingface");
-        check(403, "GatedRepo", true, Kind::BadKey, "check that HF_TOKEN may read it");
+        check(
+            403,
+            "GatedRepo",
+            true,
+            Kind::BadKey,
+            "the token (environment variable HF_TOKEN) may read it",
+        );
         check(401, "RepoNotFound", false, Kind::BadKey, "does not exist on Hugging Face");
+        check(401, "RepoNotFound", false, Kind::BadKey, "its name is ollama.com/ada/tiny:7b");
         check(404, "EntryNotFound", false, Kind::NotFound, "no such model");
         check(503, "", false, Kind::Overloaded, "answered 503");
     }

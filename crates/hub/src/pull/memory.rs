@@ -20,6 +20,11 @@ const CACHE_LARGEST: u64 = 4 * GIB;
 /// Returns the memory for a model whose files have `bytes` bytes: weights, conversation, program.
 pub fn memory_need(bytes: u64) -> u64 {
     let cache = CACHES.iter().find(|(size, _)| bytes <= *size).map_or(CACHE_LARGEST, |it| it.1);
+    memory_with_cache(bytes, cache)
+}
+
+/// The same where the memory of the conversation is known.
+pub fn memory_with_cache(bytes: u64, cache: u64) -> u64 {
     bytes.saturating_add(cache).saturating_add(OVERHEAD)
 }
 

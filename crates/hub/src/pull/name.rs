@@ -13,6 +13,12 @@ const SHOWN_CHARS_MAX: usize = 80;
 const HUB_HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];
 const REGISTRY_HOSTS: [&str; 3] = ["ollama.com", "www.ollama.com", "registry.ollama.ai"];
 
+/// Where Ollama's own models are in its registry; nobody writes it.
+const LIBRARY: &str = "library/";
+
+/// The revision that is meant where none is named.
+pub(super) const MAIN: &str = "main";
+
 /// A model somewhere else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelName {
@@ -89,9 +95,9 @@ pub fn parse_name(text: &str) -> Result<ModelName> {
         if REGISTRY_HOSTS.contains(&host.as_str()) {
             return parse_registry(path).ok_or_else(|| wrong(text));
         }
-        return parse_hub(text).ok_or_else(|| wrong(text));
+        return parse_hub(text).filter(|_| !text.starts_with(LIBRARY)).ok_or_else(|| wrong(text));
     }
-    parse_registry(text).ok_or_else(|| wrong(text))
+    parse_registry(text).filter(|_| !is_gguf(text)).ok_or_else(|| wrong(text))
 }
 
 /// Pages of the hub and of the registry stand for what they show; other addresses for themselves.
@@ -126,15 +132,17 @@ fn parse_hub(path: &str) -> Option<ModelName> {
         safe && rest.last().is_some_and(|name| is_gguf(name))
     };
     let (revision, wanted) = match (quantisation, rest) {
-        (Some(label), []) if label.eq_ignore_ascii_case("latest") => ("main", WantedFile::Any),
-        (Some(label), []) if is_part(label) => ("main", WantedFile::Quantisation(label.into())),
+        (Some(label), []) if label.eq_ignore_ascii_case("latest") => (MAIN, WantedFile::Any),
+        (Some(label), []) if is_part(label) && !is_gguf(label) => {
+            (MAIN, WantedFile::Quantisation(label.into()))
+        }
         (Some(_), _) => return None,
-        (None, []) => ("main", WantedFile::Any),
+        (None, []) => (MAIN, WantedFile::Any),
         (None, ["tree", revision]) => (*revision, WantedFile::Any),
         (None, ["blob" | "resolve", revision, file @ ..]) if is_file(file) => {
             (*revision, WantedFile::Path(file.join("/")))
         }
-        (None, file) if is_file(file) => ("main", WantedFile::Path(file.join("/"))),
+        (None, file) if is_file(file) => (MAIN, WantedFile::Path(file.join("/"))),
         _ => return None,
     };
     if ![owner, repo, revision].iter().all(|part| is_part(part)) {
@@ -196,8 +204,25 @@ pub(super) fn encode_path(path: &str) -> String {
     out
 }
 
+/// Guesses what was meant by what is no name.
+fn hint(text: &str) -> Option<String> {
+    let shown = |text: &str| one_line(text, SHOWN_CHARS_MAX);
+    if text.starts_with(['/', '.', '~']) || (is_gguf(text) && !text.contains('/')) {
+        let text = "a file of this machine is added with `althing providers add-local FILE`";
+        return Some(text.into());
+    }
+    if let Some(name) = text.strip_prefix(LIBRARY) {
+        return Some(format!("Ollama's own models are named alone: {}", shown(name)));
+    }
+    let (repo, file) = text.rsplit_once(':').filter(|(_, file)| is_gguf(file))?;
+    Some(format!("a file is named behind a slash: {}", shown(&format!("{repo}/{file}"))))
+}
+
 fn wrong(text: &str) -> Fault {
     let shown = one_line(text, SHOWN_CHARS_MAX);
+    if let Some(hint) = hint(text) {
+        return Fault::invalid(format!("'{shown}' is not the name of a model: {hint}"));
+    }
     Fault::invalid(format!(
         "'{shown}' is not the name of a model: want owner/repo or owner/repo:Q4_K_M (Hugging Face), \
          llama3.2 or qwen3:4b (Ollama), or the https:// address of a .gguf file"
@@ -268,6 +293,21 @@ mod tests {
         ] {
             check(text, "wrong");
         }
+    }
+
+    #[test]
+    fn what_is_nearly_a_name_gets_a_hint() {
+        #[track_caller]
+        fn check(text: &str, want: &str) {
+            let message = parse_name(text).unwrap_err().message;
+            assert!(message.contains(want), "{message}");
+        }
+        check("hf.co/ada/tiny:a.gguf", "behind a slash: hf.co/ada/tiny/a.gguf");
+        check("library/qwen3:4b", "named alone: qwen3:4b");
+        check("./a.gguf", "`althing providers add-local FILE`");
+        check("~/a.gguf", "`althing providers add-local FILE`");
+        check("/models/a", "`althing providers add-local FILE`");
+        check("a.gguf", "`althing providers add-local FILE`");
     }
 
     #[test]

@@ -13,6 +13,16 @@ pub(super) const MANIFEST_BYTES_MAX: usize = 1024 * 1024;
 /// What the registry is told to answer with.
 pub(super) const MANIFEST_TYPE: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const MODEL_LAYER: &str = "application/vnd.ollama.image.model";
+const ADAPTER_LAYER: &str = "application/vnd.ollama.image.adapter";
+const PROJECTOR_LAYER: &str = "application/vnd.ollama.image.projector";
+
+/// What a manifest names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub file: RemoteFile,
+    /// Whether it sees as well; that part is another file, which is not taken.
+    pub has_projector: bool,
+}
 
 /// Returns where a model's manifest is.
 pub(super) fn manifest_url(registry: &str, name: &RegistryName) -> String {
@@ -27,14 +37,20 @@ pub(super) fn blob_url(registry: &str, name: &RegistryName, sha256: &str) -> Str
 }
 
 /// Reads a manifest: the model's file, called after its checksum.
-pub(super) fn read_manifest(body: &[u8], who: &str) -> Result<RemoteFile> {
+pub(super) fn read_manifest(body: &[u8], who: &str) -> Result<Named> {
     let odd = |why: &str| Fault::new(Kind::Upstream, format!("the manifest of {who} {why}"));
     let manifest: Manifest =
         serde_json::from_slice(body).map_err(|error| odd(&format!("cannot be read: {error}")))?;
-    let is_model = |layer: &&Layer| {
-        layer.media_type.split(';').next().unwrap_or_default().trim() == MODEL_LAYER
+    let is_of = |layer: &Layer, kind: &str| {
+        layer.media_type.split(';').next().unwrap_or_default().trim() == kind
     };
-    let mut layers = manifest.layers.iter().filter(is_model);
+    let has = |kind: &str| manifest.layers.iter().any(|layer| is_of(layer, kind));
+    if has(ADAPTER_LAYER) {
+        let why = "names an adapter (LoRA) that changes its model, and only Ollama puts the two \
+                   together; choose a model without one, or run it in Ollama";
+        return Err(odd(why));
+    }
+    let mut layers = manifest.layers.iter().filter(|layer| is_of(layer, MODEL_LAYER));
     let layer = match (layers.next(), layers.next()) {
         (Some(layer), None) => layer,
         (None, _) => {
@@ -45,7 +61,8 @@ pub(super) fn read_manifest(body: &[u8], who: &str) -> Result<RemoteFile> {
         (Some(_), Some(_)) => return Err(odd("names several files; choose another tag")),
     };
     let sha256 = checksum(&layer.digest).ok_or_else(|| odd("has a checksum of an unknown kind"))?;
-    Ok(RemoteFile { path: sha256.clone(), bytes: layer.size, sha256: Some(sha256) })
+    let file = RemoteFile { path: sha256.clone(), bytes: layer.size, sha256: Some(sha256) };
+    Ok(Named { file, has_projector: has(PROJECTOR_LAYER) })
 }
 
 /// Says what to do about a refusal.
@@ -114,7 +131,10 @@ mod tests {
         let sum = format!("sha256:{}", "ab".repeat(32));
         let manifest = |layers: &[String]| format!(r#"{{"layers": [{}]}}"#, layers.join(","));
         let good = manifest(&[layer("template", &sum), layer("model", &sum)]);
-        let file = read_manifest(good.as_bytes(), "tiny").unwrap();
+        let Named { file, has_projector } = read_manifest(good.as_bytes(), "tiny").unwrap();
+        assert!(!has_projector);
+        let seeing = manifest(&[layer("model", &sum), layer("projector", &sum)]);
+        assert!(read_manifest(seeing.as_bytes(), "tiny").unwrap().has_projector);
         assert_eq!((file.bytes, file.sha256.as_deref()), (9, Some("ab".repeat(32).as_str())));
         #[track_caller]
         fn check(body: &str, want: &str) {
@@ -123,6 +143,8 @@ mod tests {
         }
         check("<html>", "manifest of tiny cannot be read");
         check("{}", "names no GGUF file");
+        let adapted = manifest(&[layer("model", &sum), layer("adapter", &sum)]);
+        check(&adapted, "names an adapter (LoRA)");
         check(&manifest(&[layer("tensor", &sum)]), "names no GGUF file");
         check(&manifest(&[layer("model", &sum), layer("model", &sum)]), "several files");
         check(&manifest(&[layer("model", "md5:../../x")]), "of an unknown kind");

@@ -1,6 +1,7 @@
 //! The file of a download while it grows: locked, private, hashed as it is written, and renamed when
 //! it is whole. What was written stays for the next attempt.
 
+use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
@@ -13,12 +14,17 @@ const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Bytes that are hashed at a time.
 const HASH_BYTES: usize = 1 << 20;
+/// Characters of an address that a message shows.
+const SHOWN_CHARS_MAX: usize = 120;
 /// How a model's file begins.
 const MAGIC: &[u8; 4] = b"GGUF";
 
 /// What a download is of; a part of something else is not continued.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Source {
+    /// Which model it is, whatever version of it: a file of a repository, a tag, an address.
+    #[serde(default)]
+    pub model: String,
     pub url: String,
     pub bytes: u64,
     /// 64 hexadecimal digits in lower case.
@@ -40,6 +46,23 @@ impl Source {
         };
         is_sure && self.bytes == other.bytes
     }
+
+    /// Takes over the checksum that the person named for the same file in an earlier attempt.
+    fn keep_checksum(&mut self, known: &Source) {
+        let is_same = self.url == known.url
+            && self.bytes == known.bytes
+            && (self.version == known.version || self.version.is_none());
+        if self.sha256.is_none() && is_same {
+            self.sha256 = known.sha256.clone();
+        }
+    }
+
+    /// Tells whether `self` may take the place of `other`: it is another version of the same model.
+    fn replaces(&self, other: &Source) -> bool {
+        let is_model = !other.model.is_empty() && self.model == other.model;
+        let same_bytes = self.sha256.is_some() && self.sha256 == other.sha256;
+        is_model || self.url == other.url || same_bytes
+    }
 }
 
 /// A download under way. Dropping it leaves the part and gives the lock back.
@@ -47,6 +70,8 @@ impl Source {
 pub(super) struct PartFile {
     path: PathBuf,
     part: PathBuf,
+    /// What its record says it is of.
+    source: Source,
     /// How far the existing part is hashed.
     hashed: u64,
     length: u64,
@@ -67,7 +92,7 @@ impl std::fmt::Debug for HashState {
 
 /// Returns what a finished file was downloaded from; none where it is not there or not ours.
 pub(super) fn finished(path: &Path) -> Option<Source> {
-    let source: Source = serde_json::from_slice(&fs::read(beside(path, "json")).ok()?).ok()?;
+    let source = record(&beside(path, "json"))?;
     let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
     (size == source.bytes).then_some(source)
 }
@@ -75,6 +100,43 @@ pub(super) fn finished(path: &Path) -> Option<Source> {
 /// Returns how much of a download that was stopped is there.
 pub(super) fn part_length(path: &Path) -> u64 {
     fs::metadata(beside(path, "part")).map_or(0, |it| it.len())
+}
+
+/// Refuses to put `source` where a file of something else lies.
+pub(super) fn check_place(path: &Path, source: &Source) -> Result<()> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    let text = match record(&beside(path, "json")) {
+        Some(known) if source.replaces(&known) => return Ok(()),
+        Some(known) => format!(
+            "{} was downloaded from {}; move it away or delete it to get this one",
+            path.display(),
+            one_line(&known.url, SHOWN_CHARS_MAX)
+        ),
+        None => format!(
+            "{} is there, and no download of `althing pull` brought it; move it away or delete it",
+            path.display()
+        ),
+    };
+    Err(Fault::invalid(text))
+}
+
+/// Returns what a part is of; none where nobody knows.
+pub(super) fn begun(path: &Path) -> Option<Source> {
+    record(&beside(path, "part.json"))
+}
+
+/// Deletes a finished file with its record.
+pub(super) fn remove(path: &Path) {
+    for place in [path.to_path_buf(), beside(path, "json")] {
+        // What cannot be deleted stays, and the next attempt tells of it.
+        let _ = fs::remove_file(place);
+    }
+}
+
+fn record(path: &Path) -> Option<Source> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -103,27 +165,35 @@ impl PartFile {
             }
             TryLockError::Error(error) => fault(error),
         })?;
-        let (part, state) = (beside(path, "part"), beside(path, "part.json"));
+        let part = beside(path, "part");
+        let known = record(&beside(path, "part.json"));
+        let mut source = source.clone();
+        known.iter().for_each(|known| source.keep_checksum(known));
         let file = private().open(&part).map_err(fault)?;
         let length = file.metadata().map_err(fault)?.len();
         let mut opened = PartFile {
             path: path.into(),
             part,
+            source,
             hashed: 0,
             length,
             file,
             hash: HashState(Context::new(&SHA256)),
             _lock: lock,
         };
-        let known: Option<Source> =
-            fs::read(&state).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if !known.is_some_and(|known| known.is_same(source)) || length > source.bytes {
-            opened.restart()?;
+        let is_same = known.as_ref().is_some_and(|known| known.is_same(&opened.source));
+        if !is_same || length > opened.source.bytes {
+            opened.empty()?;
         }
-        let text = serde_json::to_vec(source).map_err(Fault::internal)?;
-        let mut file = private().truncate(true).open(&state).map_err(fault)?;
-        file.write_all(&text).map_err(fault)?;
+        if known.as_ref() != Some(&opened.source) {
+            opened.write_record("part.json", &opened.source)?;
+        }
         Ok(opened)
+    }
+
+    /// Returns what the part is of.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Returns how many bytes are there.
@@ -145,8 +215,29 @@ impl PartFile {
         Ok(Some(self.hashed))
     }
 
-    /// Drops what is there.
-    pub fn restart(&mut self) -> Result<()> {
+    /// Drops what is there; what comes now is of this version.
+    pub fn restart(&mut self, version: Option<String>) -> Result<()> {
+        self.empty()?;
+        if self.source.version != version {
+            self.source.version = version;
+            self.write_record("part.json", &self.source)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a record beside the file, whole or not at all.
+    fn write_record(&self, ending: &str, source: &Source) -> Result<()> {
+        let fault = |error: io::Error| storage_fault(&self.path, &error);
+        let text = serde_json::to_vec(source).map_err(Fault::internal)?;
+        let (place, fresh) = (beside(&self.path, ending), beside(&self.path, "json.new"));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(FILE_MODE);
+        let mut file = options.open(&fresh).map_err(fault)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(fault)?;
+        fs::rename(&fresh, &place).map_err(fault)
+    }
+
+    fn empty(&mut self) -> Result<()> {
         if self.length > 0 {
             self.file.set_len(0).map_err(|error| storage_fault(&self.part, &error))?;
         }
@@ -158,12 +249,9 @@ impl PartFile {
     /// Appends bytes. Whatever does not begin like a model is refused at once.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let begin = (self.length as usize).min(MAGIC.len());
-        let is_model = MAGIC[begin..].iter().zip(bytes).all(|(want, byte)| want == byte);
-        if !is_model {
-            let text = "what comes is not a GGUF file: the address may be wrong, or the network \
-                        asks for a login first";
+        if !MAGIC[begin..].iter().zip(bytes).all(|(want, byte)| want == byte) {
             self.discard();
-            return Err(Fault::new(Kind::Upstream, text));
+            return Err(no_model());
         }
         let fault = |error: io::Error| storage_fault(&self.part, &error);
         self.file.seek(SeekFrom::Start(self.length)).map_err(fault)?;
@@ -186,10 +274,10 @@ impl PartFile {
     }
 
     /// Puts the whole file in its place. One with a wrong checksum is dropped.
-    pub fn finish(mut self, source: &Source) -> Result<PathBuf> {
+    pub fn finish(mut self) -> Result<PathBuf> {
         let digest = self.hash.0.clone().finish();
         let found: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        if let Some(wanted) = source.sha256.as_ref().filter(|wanted| **wanted != found) {
+        if let Some(wanted) = self.source.sha256.clone().filter(|wanted| *wanted != found) {
             self.discard();
             let text = format!(
                 "the download is damaged and was deleted: its SHA-256 is {found}, and {wanted} is \
@@ -198,13 +286,13 @@ impl PartFile {
             return Err(Fault::new(Kind::Upstream, text));
         }
         let fault = |error: io::Error| storage_fault(&self.path, &error);
+        check_place(&self.path, &self.source)?;
         self.file.sync_all().map_err(fault)?;
-        let record = Source { sha256: Some(found), ..source.clone() };
-        let record = serde_json::to_vec(&record).map_err(Fault::internal)?;
         // The record first: without the file it says nothing, and the file is never without it.
-        fs::write(beside(&self.path, "part.json"), record).map_err(fault)?;
-        fs::rename(beside(&self.path, "part.json"), beside(&self.path, "json")).map_err(fault)?;
+        self.write_record("json", &Source { sha256: Some(found), ..self.source.clone() })?;
         fs::rename(&self.part, &self.path).map_err(fault)?;
+        // It says nothing without its part.
+        let _ = fs::remove_file(beside(&self.path, "part.json"));
         if let Some(folder) = self.path.parent().and_then(|folder| File::open(folder).ok()) {
             // The rename itself survives a power cut; where the system cannot do so, it may not.
             let _ = folder.sync_all();
@@ -221,6 +309,21 @@ impl PartFile {
         let _ = self.file.set_len(0);
         (self.hashed, self.length) = (0, 0);
     }
+}
+
+/// Tells whether the first bytes of a file are those of a model, as far as they are there.
+pub(super) fn begins_as_model(head: &[u8]) -> bool {
+    MAGIC.iter().zip(head).all(|(want, byte)| want == byte)
+}
+
+/// How many bytes `begins_as_model` wants.
+pub(super) const HEAD_BYTES: usize = MAGIC.len();
+
+/// Says that something else than a model comes.
+pub(super) fn no_model() -> Fault {
+    let text = "what comes is not a GGUF file: the address may be wrong, or the network asks for a \
+                login first";
+    Fault::new(Kind::Upstream, text)
 }
 
 /// Says what a person can do about a file that cannot be written.

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 /// Attempts in a row that bring nothing; then the download fails and can be taken up by hand.
 const VAIN_MAX: u32 = 6;
+/// Times that a download begins anew without getting further than before; then its server does not
+/// continue downloads, and the whole does not come in one go.
+const ANEW_MAX: u32 = 2;
 /// Attempts in all: a server that cuts every connection after a few bytes ends as well.
 const ATTEMPTS_MAX: u32 = 200;
 /// The pause after the first failure; it doubles with every further one in a row.
@@ -18,9 +21,32 @@ const ASKED_MAX: Duration = Duration::from_secs(120);
 pub(super) struct RetryState {
     vain: u32,
     all: u32,
+    /// How much of the file was there at best.
+    furthest: u64,
+    /// How often the download began anew since then.
+    anew: u32,
 }
 
 impl RetryState {
+    /// Remembers that the download begins anew.
+    pub fn begin_anew(&mut self) {
+        self.anew += 1;
+    }
+
+    /// Tells whether `length` goes beyond what was there before; only that is progress.
+    pub fn reaches(&mut self, length: u64) -> bool {
+        let is_further = length > self.furthest;
+        if is_further {
+            (self.furthest, self.anew) = (length, 0);
+        }
+        is_further
+    }
+
+    /// Tells whether beginning anew has not helped.
+    pub fn is_in_vain(&self) -> bool {
+        self.anew >= ANEW_MAX
+    }
+
     /// Returns the pause before the next attempt; none where it is given up.
     pub fn next_pause(&mut self, has_progressed: bool, fault: &Fault) -> Option<Duration> {
         self.vain = if has_progressed { 1 } else { self.vain + 1 };
@@ -44,8 +70,8 @@ pub(super) enum Opening {
     Anew,
     /// There is no rest: all of it is there.
     Complete,
-    /// What is there does not fit; ask again from the beginning.
-    StartOver,
+    /// What comes is not the rest that was wanted.
+    OtherRange,
     /// It does not come; this status does.
     Failed(u16),
     /// The file has another size than was announced.
@@ -68,10 +94,10 @@ pub(super) fn judge(
         206 => match content_range.and_then(parse_range) {
             Some((_, Some(total))) if total != bytes => Opening::OtherSize(total),
             Some((begin, _)) if begin == from => Opening::Append,
-            _ => Opening::StartOver,
+            _ => Opening::OtherRange,
         },
         416 if from == bytes => Opening::Complete,
-        416 if from > 0 => Opening::StartOver,
+        416 if from > 0 => Opening::OtherRange,
         status => Opening::Failed(status),
     }
 }
@@ -129,6 +155,17 @@ mod tests {
     }
 
     #[test]
+    fn only_what_goes_further_is_progress() {
+        let mut state = RetryState::default();
+        assert!(state.reaches(50) && !state.reaches(50) && !state.reaches(20));
+        state.begin_anew();
+        assert!(!state.reaches(50) && !state.is_in_vain());
+        state.begin_anew();
+        assert!(!state.reaches(50) && state.is_in_vain());
+        assert!(state.reaches(51) && !state.is_in_vain());
+    }
+
+    #[test]
     fn answers_are_judged() {
         #[track_caller]
         fn check(status: u16, range: &str, length: u64, from: u64, want: Opening) {
@@ -140,11 +177,11 @@ mod tests {
         check(200, "", 99, 0, Opening::OtherSize(99));
         check(206, "bytes 40-99/100", 60, 40, Opening::Append);
         check(206, "bytes 40-99/*", 60, 40, Opening::Append);
-        check(206, "bytes 41-99/100", 59, 40, Opening::StartOver);
-        check(206, "", 60, 40, Opening::StartOver);
+        check(206, "bytes 41-99/100", 59, 40, Opening::OtherRange);
+        check(206, "", 60, 40, Opening::OtherRange);
         check(206, "bytes 40-199/200", 60, 40, Opening::OtherSize(200));
         check(416, "bytes */100", 0, 100, Opening::Complete);
-        check(416, "bytes */50", 0, 60, Opening::StartOver);
+        check(416, "bytes */50", 0, 60, Opening::OtherRange);
         check(416, "", 0, 0, Opening::Failed(416));
         check(503, "", 0, 0, Opening::Failed(503));
         assert_eq!(judge(200, None, None, 0, 100), Opening::Anew);

@@ -4,7 +4,7 @@
 mod tests;
 mod wanted;
 
-pub(super) use wanted::checked_name;
+pub(crate) use wanted::checked_name;
 
 use super::Service;
 use super::words::{AddApiKey, Added, ProviderInfo, ProviderKind};

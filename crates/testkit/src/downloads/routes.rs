@@ -1,6 +1,6 @@
 //! What the paths mean, as the hub and the registry have them. Pure.
 
-use super::{COMMIT, StockFile, TOKEN};
+use super::{COMMIT, REFUSED_TOKEN, StockFile, TOKEN};
 use serde_json::{Value, json};
 
 /// What to answer.
@@ -22,6 +22,7 @@ pub(super) fn route<'a>(files: &'a [StockFile], path: &str, token: &str) -> Rout
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let is_open = |file: &StockFile| !file.gated || token == format!("Bearer {TOKEN}");
     match parts.as_slice() {
+        _ if token.ends_with(REFUSED_TOKEN) => Routed::Refused(401, "", "Invalid credentials"),
         ["api", "models", owner, repo, "revision", _] => {
             list(files, &format!("{owner}/{repo}")).unwrap_or(Routed::Refused(
                 // The hub does not say whether a repository is private or not there.

@@ -98,6 +98,10 @@ impl Shop {
         match mishap {
             Mishap::Status(status) => with(full(status, "not now"), "retry-after", "0"),
             Mishap::Loop => with(full(302, ""), "location", &asked.path),
+            Mishap::Portal => {
+                let page = streamed(Bytes::from_static(HTML.as_bytes()), None);
+                with(page, "content-type", "text/html")
+            }
             Mishap::Html => with(full(200, HTML), "content-type", "text/html"),
             mishap => piece(file, asked, mishap),
         }
@@ -107,10 +111,13 @@ impl Shop {
 /// The whole file or the part of it that is wanted, as far as it comes.
 fn piece(file: &StockFile, asked: &Asked, mishap: Mishap) -> Response<Body> {
     let from = asked.range.strip_prefix("bytes=").and_then(|it| it.strip_suffix('-'));
-    let etag = format!("\"{}\"", &super::sha256(&file.bytes)[..16]);
-    let is_same = asked.if_range.is_empty() || asked.if_range == etag;
+    let is_replaced = mishap == Mishap::Replaced;
+    let mark = if is_replaced { "replaced".into() } else { super::sha256(&file.bytes) };
+    let etag = format!("\"{}\"", mark.get(..16).unwrap_or(&mark));
+    let is_same = asked.if_range.is_empty() || asked.if_range == etag || is_replaced;
     let from: Option<usize> = from.and_then(|it| it.parse().ok());
-    let from = from.filter(|_| is_same && mishap != Mishap::Whole);
+    let is_whole = matches!(mishap, Mishap::Whole | Mishap::WholeCut(_));
+    let from = from.filter(|_| is_same && !is_whole);
     let total = file.bytes.len();
     if from.is_some_and(|from| from >= total) {
         return with(full(416, ""), "content-range", &format!("bytes */{total}"));
@@ -119,12 +126,16 @@ fn piece(file: &StockFile, asked: &Asked, mishap: Mishap) -> Response<Body> {
     let rest = file.bytes.slice(begin..);
     let length = rest.len();
     let mut answer = match mishap {
-        Mishap::Cut(bytes) => streamed(rest.slice(..bytes.min(length)), Some(End::Broken)),
+        Mishap::Cut(bytes) | Mishap::WholeCut(bytes) | Mishap::Unmarked(bytes) => {
+            streamed(rest.slice(..bytes.min(length)), Some(End::Broken))
+        }
         Mishap::Stall(bytes) => streamed(rest.slice(..bytes.min(length)), Some(End::Silent)),
         _ => streamed(rest, None),
     };
     answer = with(answer, "content-length", &length.to_string());
-    answer = with(answer, "etag", &etag);
+    if !matches!(mishap, Mishap::Unmarked(_)) {
+        answer = with(answer, "etag", &etag);
+    }
     if from.is_some() {
         *answer.status_mut() = hyper::StatusCode::PARTIAL_CONTENT;
         let late = usize::from(mishap == Mishap::WrongRange);

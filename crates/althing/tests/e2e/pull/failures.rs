@@ -68,7 +68,7 @@ fn a_stopped_or_killed_pull_goes_on() {
         let stopped = Done::of(child.wait_with_output().unwrap());
         assert_eq!(stopped.code, code, "{stopped:?}");
         if name == "INT" {
-            stopped.warns("what has come is kept. Go on with: althing pull tiny:1b");
+            stopped.warns("what has come is kept. Go on with:\nalthing pull tiny:1b\n");
         }
         assert_eq!(machine.part_length(), 120_000);
         let done = machine.pull(&["tiny:1b"]);
@@ -137,7 +137,7 @@ fn a_full_disk_is_told_and_the_part_is_kept() {
     limited.arg(althing.get_program()).args(althing.get_args()).env_clear();
     limited.envs(althing.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let done = Done::of(limited.current_dir(machine.home.path()).output().unwrap());
-    done.ends(4).warns("may not grow further").warns("Go on with: althing pull tiny:1b");
+    done.ends(4).warns("may not grow further").warns("Go on with:\nalthing pull tiny:1b\n");
     let kept = machine.part_length();
     assert!((1..file.size).contains(&kept), "{kept}");
     machine.pull(&["tiny:1b"]).ends(0).says("is added");

@@ -59,7 +59,7 @@ fn check(bytes: &[u8], expected: &str) {
 #[test]
 fn a_whole_file_tells_its_facts() {
     let bytes = whole();
-    let facts = Facts { name: Some("Tiny".into()), context: Some(2048) };
+    let facts = Facts { name: Some("Tiny".into()), context: Some(2048), ..Facts::default() };
     assert_eq!(read(&bytes[..], bytes.len() as u64), Ok(facts));
 }
 
@@ -90,4 +90,33 @@ fn what_is_not_a_model_is_refused() {
     check(&head(3, 0, &[("a", LIST, deep)]), "type 9");
     check(&[head(3, 1, &[]), tensor(u64::MAX, 0, 0)].concat(), "no possible size");
     check(&[head(3, 1, &[]), tensor(4, 0, u64::MAX - 64)].concat(), "need far more");
+}
+
+#[test]
+fn the_memory_of_a_conversation_is_told_by_the_head() {
+    let numbers = |list: &[(&'static str, u32)]| {
+        let facts: Vec<_> =
+            list.iter().map(|(key, number)| (*key, U32, number.to_le_bytes().to_vec())).collect();
+        let mut bytes = head(3, 0, &facts);
+        bytes.resize(bytes.len().next_multiple_of(32), 0);
+        read(&bytes[..], bytes.len() as u64).unwrap().shape.cache_bytes(8_192)
+    };
+    // Llama 3.2 with 3 billion parameters, and Gemma 2 with 2.
+    let llama = [
+        ("llama.block_count", 28),
+        ("llama.embedding_length", 3_072),
+        ("llama.attention.head_count", 24),
+        ("llama.attention.head_count_kv", 8),
+    ];
+    assert_eq!(numbers(&llama), Some(896 << 20));
+    let gemma = [
+        ("gemma2.block_count", 26),
+        ("gemma2.attention.head_count_kv", 4),
+        ("gemma2.attention.key_length", 256),
+        ("gemma2.attention.value_length", 256),
+    ];
+    assert_eq!(numbers(&gemma), Some(832 << 20));
+    assert_eq!(numbers(&llama[..3]), None);
+    let absurd = llama.map(|(key, _)| (key, u32::MAX));
+    assert_eq!(numbers(&absurd), None);
 }

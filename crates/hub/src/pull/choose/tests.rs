@@ -106,3 +106,15 @@ fn quantisations_are_found_in_names() {
     check("Q-7B", None);
     check("Qwen3-4B", None);
 }
+
+#[test]
+fn a_model_that_is_there_whole_and_in_parts_is_taken_whole() {
+    let parts = (1..=2).map(|at| file(&format!("Tiny-Q8_0-0000{at}-of-00002.gguf"), GB));
+    let lone = file("Tiny-Q8_0-00001-of-00003.gguf", GB);
+    let files: Vec<RemoteFile> = parts.chain([lone, file("Tiny-Q8_0.gguf", 2 * GB)]).collect();
+    let variants = list_variants(&files);
+    assert_eq!(variants.len(), 3);
+    assert_eq!(pick_label(&variants, "Q8_0").unwrap().files.len(), 1);
+    assert_eq!(pick_fitting(&variants, None).unwrap().0.files.len(), 1);
+    assert_eq!(pick_path(&variants, "Tiny-Q8_0-00002-of-00002.gguf").unwrap().files.len(), 2);
+}

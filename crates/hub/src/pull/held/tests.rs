@@ -64,6 +64,21 @@ fn what_every_program_holds_is_found() {
     assert_eq!(shown, want);
 }
 
+/// A pipe where a manifest should be is no manifest; whoever reads it waits for ever.
+#[test]
+fn only_regular_files_are_manifests() {
+    let home = home();
+    let tags = home.path().join(".ollama/models/manifests/registry.ollama.ai/library/pipe");
+    fs::create_dir_all(&tags).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(tags.join("1b")).status().unwrap();
+    assert!(made.success());
+    fs::write(tags.join("2b"), vec![b' '; MANIFEST_BYTES_MAX as usize + 1]).unwrap();
+    let (sent, came) = std::sync::mpsc::channel();
+    let path = home.path().to_path_buf();
+    std::thread::spawn(move || sent.send(held_in(&path).len()));
+    assert_eq!(came.recv_timeout(std::time::Duration::from_secs(20)), Ok(6));
+}
+
 #[test]
 fn a_held_model_answers_to_its_names() {
     let home = home();

@@ -9,7 +9,7 @@ const ENTRIES_MAX: usize = 5_000;
 const FILES_MAX: usize = 5_000;
 
 /// Returns what is in a folder, in order of names.
-pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(in crate::pull) fn entries(folder: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
     let mut all: Vec<PathBuf> = all.map(|entry| entry.path()).collect();
     all.sort();
@@ -17,7 +17,7 @@ pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the files at most `depth` folders deep; links to folders are not followed.
-pub(super) fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
+pub(in crate::pull) fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in entries(folder) {
         let kind = fs::symlink_metadata(&entry).map(|it| it.file_type());
