@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-mod caching;
+pub(crate) mod caching;
 mod thinking;
 
 /// The base URL is the server itself.
@@ -34,7 +34,7 @@ const MAX_TOKENS: u32 = 8192;
 fn write(model: &str, ask: &Ask) -> Result<Request> {
     let max_tokens = ask.max_tokens.unwrap_or(MAX_TOKENS);
     let mut messages = messages(&ask.messages);
-    let breakpoints = caching::keep_last_breakpoints(&mut messages);
+    let breakpoints = caching::keep_breakpoints(&mut messages);
     let mut body = json!({
         "model": model,
         "max_tokens": max_tokens,
