@@ -183,6 +183,9 @@ struct Tokens {
     /// DeepSeek's word for cached tokens.
     #[serde(deserialize_with = "count")]
     prompt_cache_hit_tokens: Option<u64>,
+    /// Moonshot's.
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -190,6 +193,9 @@ struct Tokens {
 struct Details {
     #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
+    /// OpenRouter.
+    #[serde(deserialize_with = "count")]
+    cache_write_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
 }
@@ -207,15 +213,18 @@ pub(crate) fn cached_in_timings(object: &RawValue) -> Option<Usage> {
 
 impl Tokens {
     fn usage(&self) -> Usage {
-        let cached = self.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens);
+        let written = details.and_then(|details| details.cache_write_tokens);
         let details = self.completion_tokens_details.as_ref();
         let reasoning = details.and_then(|details| details.reasoning_tokens);
         Usage {
             input: self.prompt_tokens,
             output: self.output(reasoning.unwrap_or(0)),
-            cached: cached.or(self.prompt_cache_hit_tokens),
+            cached: cached.or(self.prompt_cache_hit_tokens).or(self.cached_tokens),
+            // Most answers say 0 here, which tells nothing.
+            cache_written: written.filter(|tokens| *tokens > 0),
             reasoning,
-            ..Usage::default()
         }
     }
 
