@@ -1,7 +1,7 @@
 //! Anthropic messages: blocks in, blocks out.
 
 use super::calls::Calls;
-use super::json::{arguments_object, arguments_text, count, decimal};
+use super::json::{arguments_object, arguments_text, count, decimal, window};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
@@ -284,7 +284,7 @@ struct List {
 struct Entry {
     id: String,
     display_name: Option<String>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     max_input_tokens: Option<u64>,
 }
 
