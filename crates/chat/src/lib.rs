@@ -146,9 +146,9 @@ pub struct Message {
     /// Which call a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// Byte offsets in `text` where a beginning ends that later requests of the conversation repeat,
-    /// in ascending order and on character boundaries. A provider that wants cache breakpoints gets
-    /// them there.
+    /// Byte offsets in `text` where a part ends that later requests of the conversation repeat: the
+    /// question, then each speech. In ascending order, on character boundaries, and never moved by
+    /// what a later request adds. A provider that caches block by block gets a block for each part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cache_ends: Vec<usize>,
 }

@@ -16,6 +16,7 @@ mod wait;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use json::read_window;
 pub(crate) use reader::{cut, parse};
 pub(crate) use refusal::in_stream;
 

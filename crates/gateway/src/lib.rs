@@ -262,7 +262,7 @@ impl HttpModel {
         let dialect = self.endpoint.provider.dialect;
         let mut request = (dialect.write)(&self.name, ask)?;
         let slots = self.slots.get(&self.endpoint, &self.name);
-        add_cache_hint(self.endpoint.provider.cache_hint, ask, slots, &mut request.body);
+        add_cache_hint(&self.endpoint, &self.name, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
         let request = access::Wanted {
             path: request.path,

@@ -150,6 +150,7 @@ pub static PROVIDERS: &[Provider] = &[
         key_env: &["OPENROUTER_API_KEY"],
         env_prefix: "OPENROUTER",
         preferred: &["openai/gpt-5.1", "anthropic/claude-sonnet-4.5", "google/gemini-2.5-pro"],
+        cache_hint: CacheHint::Breakpoints,
         ..CLOUD
     },
     Provider {

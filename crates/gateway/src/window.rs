@@ -18,6 +18,8 @@ use althing_chat::{Window, WindowSource};
 /// Tokens of a model on the person's own machines where nobody says more: what a laptop has memory
 /// for.
 pub const OWN_SERVER_TOKENS: u64 = Window::UNKNOWN.tokens;
+/// Tokens that LM Studio loads a model with, unless it is told otherwise in LM Studio itself.
+const LM_STUDIO_TOKENS: u64 = 4_096;
 /// Tokens of any other model where nobody knows: hardly one that is rented out takes fewer.
 pub const OTHER_SERVER_TOKENS: u64 = 32_768;
 
@@ -64,6 +66,16 @@ pub enum WindowSetting {
     AtMost(u64),
 }
 
+impl ModelFacts {
+    /// Returns what of this can be true: a server may say anything.
+    fn plausible(self) -> ModelFacts {
+        let plausible = |tokens: Option<u64>| tokens.filter(|it| *it >= CONTEXT_TOKENS_MIN);
+        let ModelFacts { trained, loaded, preset, .. } = self;
+        let (trained, loaded) = (plausible(trained), plausible(loaded));
+        ModelFacts { trained, loaded, preset: plausible(preset), ..self }
+    }
+}
+
 impl WindowSetting {
     /// Returns the number that was set.
     pub fn tokens(self) -> u64 {
@@ -88,28 +100,31 @@ pub fn decide_window(
     set: Option<WindowSetting>,
     facts: &ModelFacts,
 ) -> Window {
-    let is_sized = match endpoint.provider.inspect {
-        Inspect::Ollama => !facts.is_remote,
-        Inspect::File => true,
-        Inspect::LmStudio => facts.loaded.is_none(),
-        _ => false,
+    let facts = &facts.plausible();
+    let usual = match endpoint.provider.inspect {
+        Inspect::Ollama if !facts.is_remote => Some(OWN_SERVER_TOKENS),
+        Inspect::File => Some(OWN_SERVER_TOKENS),
+        // It is loaded by the first request, and not with more because a request is longer.
+        Inspect::LmStudio if facts.loaded.is_none() => Some(LM_STUDIO_TOKENS),
+        _ => None,
     };
-    let window = match is_sized {
-        true => sized_window(set, facts),
-        false => fixed_window(endpoint, model, set, facts),
+    let window = match usual {
+        Some(usual) => sized_window(usual, set, facts),
+        None => fixed_window(endpoint, model, set, facts),
     };
     // A server may say anything.
     Window { tokens: window.tokens.min(CONTEXT_TOKENS_MAX), ..window }
 }
 
-/// Decides the window that the server makes as large as we say, up to what the model takes.
-fn sized_window(set: Option<WindowSetting>, facts: &ModelFacts) -> Window {
+/// Decides the window of a model that is loaded with `usual` tokens or with what the person says, up
+/// to what the model takes.
+fn sized_window(usual: u64, set: Option<WindowSetting>, facts: &ModelFacts) -> Window {
     // A model that is loaded with more need not be loaded again with less.
-    let loaded = facts.loaded.filter(|tokens| *tokens > facts.preset.unwrap_or(OWN_SERVER_TOKENS));
+    let loaded = facts.loaded.filter(|tokens| *tokens > facts.preset.unwrap_or(usual));
     let (tokens, source) = match (set, loaded.or(facts.preset)) {
         (Some(set), _) => (set.tokens(), WindowSource::Configured),
         (None, Some(said)) => (said, WindowSource::Provider),
-        (None, None) => (OWN_SERVER_TOKENS, WindowSource::Default),
+        (None, None) => (usual, WindowSource::Default),
     };
     match facts.trained {
         Some(most) if most <= tokens => Window { tokens: most, source: WindowSource::Provider },
@@ -143,6 +158,7 @@ pub fn needs_inspection(
     listed: Option<u64>,
 ) -> bool {
     let is_set = matches!(set, Some(WindowSetting::Exact(_)));
+    let listed = listed.filter(|tokens| *tokens >= CONTEXT_TOKENS_MIN);
     match endpoint.provider.inspect {
         Inspect::Nothing => false,
         Inspect::List => !is_set && listed.is_none() && known_window(endpoint, model).is_none(),

@@ -158,13 +158,23 @@ pub struct Fault {
     pub status: Option<u16>,
     /// Tokens that the model takes in one call, where a refusal of a long prompt names them.
     pub context_tokens: Option<u64>,
+    /// Tokens that the refused prompt had, where the refusal names them.
+    pub prompt_tokens: Option<u64>,
     pub source: Option<String>,
 }
 
 impl Fault {
     pub fn new(kind: Kind, message: impl fmt::Display) -> Fault {
         let message = message.to_string();
-        Fault { kind, message, retry_after: None, status: None, context_tokens: None, source: None }
+        Fault {
+            kind,
+            message,
+            retry_after: None,
+            status: None,
+            context_tokens: None,
+            prompt_tokens: None,
+            source: None,
+        }
     }
 
     pub fn invalid(message: impl fmt::Display) -> Fault {
@@ -188,6 +198,12 @@ impl Fault {
     /// Adds the limit that the other side named.
     pub fn context_tokens(mut self, tokens: Option<u64>) -> Fault {
         self.context_tokens = tokens;
+        self
+    }
+
+    /// Adds the length that the other side counted.
+    pub fn prompt_tokens(mut self, tokens: Option<u64>) -> Fault {
+        self.prompt_tokens = tokens;
         self
     }
 

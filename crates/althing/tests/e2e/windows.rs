@@ -31,7 +31,7 @@ fn models_show_their_windows_and_where_they_come_from() {
     let of = |id: &str| window(done.ends(0), id);
     assert_eq!(of("ollama:fake-large"), (12_000, "provider".into()));
     assert_eq!(of("llamacpp:fake-large"), (12_000, "provider".into()));
-    assert_eq!(of("lmstudio:fake-large"), (8_192, "default".into()));
+    assert_eq!(of("lmstudio:fake-large"), (4_096, "default".into()));
     assert_eq!(of("openai:gpt-4.1"), (1_047_576, "table".into()));
     assert_eq!(of("openai:fake-large"), (8_192, "default".into()), "a server of one's own");
     let set = home.set("OLLAMA_CONTEXT_TOKENS", "16k");

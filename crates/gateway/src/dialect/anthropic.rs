@@ -1,7 +1,7 @@
 //! Anthropic messages: blocks in, blocks out.
 
 use super::calls::Calls;
-use super::json::{arguments_object, arguments_text, count, decimal};
+use super::json::{arguments_object, arguments_text, count, decimal, window};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-mod caching;
+pub(crate) mod caching;
 mod thinking;
 
 /// The base URL is the server itself.
@@ -34,7 +34,7 @@ const MAX_TOKENS: u32 = 8192;
 fn write(model: &str, ask: &Ask) -> Result<Request> {
     let max_tokens = ask.max_tokens.unwrap_or(MAX_TOKENS);
     let mut messages = messages(&ask.messages);
-    let breakpoints = caching::keep_last_breakpoints(&mut messages);
+    let breakpoints = caching::keep_breakpoints(&mut messages);
     let mut body = json!({
         "model": model,
         "max_tokens": max_tokens,
@@ -284,7 +284,7 @@ struct List {
 struct Entry {
     id: String,
     display_name: Option<String>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     max_input_tokens: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! Gemini's generateContent.
 
-use super::json::{arguments_object, arguments_text, count, decimal, tool_name};
+use super::json::{arguments_object, arguments_text, count, decimal, tool_name, window};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
@@ -343,7 +343,7 @@ struct List {
 struct Entry {
     name: String,
     display_name: Option<String>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     input_token_limit: Option<u64>,
     supported_generation_methods: Option<Vec<String>>,
 }

@@ -1,5 +1,6 @@
 //! JSON as servers really write it, read leniently; and the small pieces every `write` needs.
 
+use crate::window::CONTEXT_TOKENS_MIN;
 use althing_chat::Message;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -13,6 +14,17 @@ pub(super) fn count<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D
         other => other.as_f64(),
     };
     Ok(number.filter(|number| *number >= 0.0).map(|number| number as u64))
+}
+
+/// The window of a model in a list; a size that no model has is not known.
+pub(super) fn window<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
+    Ok(count(json)?.filter(|tokens| *tokens >= CONTEXT_TOKENS_MIN))
+}
+
+/// Reads the window of a model where a server tells it in an answer of its own.
+pub(crate) fn read_window(value: &Value) -> Option<u64> {
+    // What is no number at all is read as none and never as an error.
+    window(value).ok().flatten()
 }
 
 /// The function a model asks for, or a piece of it.

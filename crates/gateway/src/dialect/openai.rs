@@ -1,7 +1,7 @@
 //! OpenAI chat completions, as api.openai.com and the many servers that copy it speak it.
 
 use super::calls::Calls;
-use super::json::{Function, Words, arguments_text, count, decimal};
+use super::json::{Function, Words, arguments_text, count, decimal, window};
 use super::reader::{Out, Parser, cut, parse, reader};
 use super::think::Think;
 use super::{Dialect, Listed, Request, refusal};
@@ -183,6 +183,9 @@ struct Tokens {
     /// DeepSeek's word for cached tokens.
     #[serde(deserialize_with = "count")]
     prompt_cache_hit_tokens: Option<u64>,
+    /// Moonshot's.
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -190,6 +193,9 @@ struct Tokens {
 struct Details {
     #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
+    /// OpenRouter.
+    #[serde(deserialize_with = "count")]
+    cache_write_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
 }
@@ -207,15 +213,18 @@ pub(crate) fn cached_in_timings(object: &RawValue) -> Option<Usage> {
 
 impl Tokens {
     fn usage(&self) -> Usage {
-        let cached = self.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens);
+        let written = details.and_then(|details| details.cache_write_tokens);
         let details = self.completion_tokens_details.as_ref();
         let reasoning = details.and_then(|details| details.reasoning_tokens);
         Usage {
             input: self.prompt_tokens,
             output: self.output(reasoning.unwrap_or(0)),
-            cached: cached.or(self.prompt_cache_hit_tokens),
+            cached: cached.or(self.prompt_cache_hit_tokens).or(self.cached_tokens),
+            // Most answers say 0 here, which tells nothing.
+            cache_written: written.filter(|tokens| *tokens > 0),
             reasoning,
-            ..Usage::default()
         }
     }
 
@@ -344,13 +353,13 @@ struct Entry {
     owned_by: Option<String>,
     name: Option<String>,
     display_name: Option<String>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     context_length: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     context_window: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     max_model_len: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     max_context_length: Option<u64>,
     /// OpenRouter: who serves the model may take less than the model does.
     top_provider: Option<Server>,
@@ -360,24 +369,24 @@ struct Entry {
 
 #[derive(Deserialize)]
 struct Server {
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     context_length: Option<u64>,
 }
 
 /// What the model was trained on stands there too, and says nothing about what is loaded.
 #[derive(Deserialize)]
 struct Meta {
-    #[serde(default, deserialize_with = "count")]
+    #[serde(default, deserialize_with = "window")]
     n_ctx: Option<u64>,
 }
 
 impl Entry {
     fn context_tokens(&self) -> Option<u64> {
         let own = [self.context_length, self.context_window, self.max_model_len];
-        let own = own.into_iter().chain([self.max_context_length]).flatten().find(|it| *it > 0);
+        let own = own.into_iter().chain([self.max_context_length]).flatten().next();
         let served = self.top_provider.as_ref().and_then(|it| it.context_length);
         let loaded = self.meta.as_ref().and_then(|it| it.n_ctx);
-        [own, served, loaded].into_iter().flatten().filter(|it| *it > 0).min()
+        [own, served, loaded].into_iter().flatten().min()
     }
 }
 

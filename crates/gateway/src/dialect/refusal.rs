@@ -1,7 +1,7 @@
 //! What an error of a provider means. One table for all dialects: every server that copies a wire
 //! copies some of its errors and makes up the rest.
 
-mod limit;
+mod lengths;
 
 use super::{Refusal, wait};
 use althing_stdx::redact::redact;
@@ -85,21 +85,46 @@ const TELLING: &[(Kind, &[&str])] = &[
             "context window exceeds limit",
             "range of input length",
             "request_too_large",
+            "tokens_limit_reached",
+            // OpenAI and who copies it.
+            "exceed the configured limit",
+            "tokens in request more than max tokens allowed",
             // vLLM.
             "maximum model length",
             "context length is only",
+            "too long to fit into the model",
+            // SGLang, Together, Novita, Poolside.
+            "is longer than the model's context length",
+            "tokens) exceeds the maximum allowed length",
+            "maximum allowed input length",
             // LM Studio, in its own words.
             "when context the overflows",
             "tokens when the context overflows",
-            // Groq.
+            "cannot truncate prompt with n_keep",
+            "but the configured context size is",
+            // Text Generation Inference, also behind Together; TensorRT, DeepInfra.
+            "`inputs` must have less than",
+            "`max_new_tokens` must be <=",
+            "max_new_tokens must be <=",
+            "maximum input length",
+            // Groq, Cerebras.
             "reduce the length of the messages",
-            // Mistral, xAI, Copilot, Moonshot, Together, Bedrock, Z.ai.
+            // Cloudflare.
+            "exceeded this model context window limit",
+            // Cohere, which says "too many tokens" of answers that are too long as well.
+            "size limit exceeded by",
+            "too many tokens: total number of tokens",
+            // Mistral, xAI, Copilot, Moonshot, Vertex, Bedrock.
             "too large for model with",
             "model_max_prompt_tokens_exceeded",
             "exceeded model token limit",
-            "`max_new_tokens` must be <=",
+            "but model only supports up to",
             "input is too long for requested model",
+            "number of input tokens exceeds maximum length",
+            // Z.ai, Ollama.
             "prompt exceeds max length",
+            "prompt too long",
+            "prompt 超长",
         ],
     ),
     (
@@ -145,8 +170,9 @@ struct Said {
     /// The provider's own sentence; empty where it sent nothing that can be shown.
     message: String,
     wait: Option<Duration>,
-    /// Tokens of the window, where the error has a field for them.
+    /// Tokens of the window and of the prompt, where the error has fields for them.
     context_tokens: Option<u64>,
+    prompt_tokens: Option<u64>,
 }
 
 impl Said {
@@ -164,18 +190,20 @@ impl Said {
         said
     }
 
-    /// The shapes in the wild: `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`,
-    /// `{"detail": …}`, and the inner object or the bare string of each.
+    /// The shapes in the wild: `{"error": {…}}`, `{"error": "…"}`, `{"errors": [{…}]}`,
+    /// `{"message": …}`, `{"detail": …}`, and the inner object or the bare string of each.
     fn of(json: &Value) -> Said {
-        let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
+        let error = json.get("error").filter(|error| !error.is_null());
+        let error = error.or_else(|| json.pointer("/errors/0")).unwrap_or(json);
         let raw = error.pointer("/metadata/raw").and_then(Value::as_str);
         let message = message(error).or_else(|| message(json)).unwrap_or_default();
         let code = error.get("code").and_then(Value::as_u64);
         let mut said = Said {
             code: code.and_then(|code| u16::try_from(code).ok()).filter(|code| *code >= 400),
             is_json: true,
-            // llama-server's own field.
-            context_tokens: error.get("n_ctx").and_then(Value::as_u64),
+            // llama-server's own fields.
+            context_tokens: error.get("n_ctx").and_then(lengths::read_length),
+            prompt_tokens: error.get("n_prompt_tokens").and_then(lengths::read_length),
             message: raw.map_or(message.into(), |raw| format!("{message}: {raw}")),
             ..Said::default()
         };
@@ -238,10 +266,14 @@ impl Said {
             Some(status) => format!("{ours} (HTTP {status})"),
             None => ours.into(),
         };
-        let limit = || self.context_tokens.or_else(|| limit::read_limit(&self.words));
-        let limit = (kind == Kind::ContextTooLong).then(limit).flatten();
         // Redacted before it is cut: half a key would not be known for one.
-        Fault::new(kind, one_line(&redact(&text), MESSAGE_CHARS_MAX)).context_tokens(limit)
+        let fault = Fault::new(kind, one_line(&redact(&text), MESSAGE_CHARS_MAX));
+        if kind != Kind::ContextTooLong {
+            return fault;
+        }
+        let limit = self.context_tokens.or_else(|| lengths::read_limit(&self.words));
+        let prompt = self.prompt_tokens.or_else(|| lengths::read_prompt(&self.words));
+        fault.context_tokens(limit).prompt_tokens(prompt)
     }
 }
 

@@ -2,7 +2,7 @@
 //! only some are for talking.
 
 use crate::dialect::openai::OPENAI;
-use crate::dialect::{Dialect, Listed};
+use crate::dialect::{Dialect, Listed, read_window};
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -89,7 +89,7 @@ fn read_list(body: &[u8]) -> Result<Vec<Listed>> {
         let limits = &entry["capabilities"]["limits"];
         // Some take a shorter prompt than their window would hold.
         let sizes = ["max_context_window_tokens", "max_prompt_tokens"];
-        let sizes = sizes.iter().filter_map(|size| limits[size].as_u64());
+        let sizes = sizes.iter().filter_map(|size| read_window(&limits[size]));
         model.context_tokens = sizes.min().or(model.context_tokens);
     }
     Ok(listed)
@@ -101,4 +101,27 @@ fn is_offered(model: &Value) -> bool {
     model["model_picker_enabled"] == true
         && model["capabilities"]["type"] == "chat"
         && (policy.is_null() || policy == "enabled")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smaller_of_two_windows_counts_unless_no_model_has_it() {
+        #[track_caller]
+        fn check(window: Value, prompt: Value, want: Option<u64>) {
+            let limits =
+                json!({ "max_context_window_tokens": window, "max_prompt_tokens": prompt });
+            let capabilities = json!({ "type": "chat", "limits": limits });
+            let model =
+                json!({ "id": "m", "model_picker_enabled": true, "capabilities": capabilities });
+            let listed = read_list(json!({ "data": [model] }).to_string().as_bytes()).unwrap();
+            assert_eq!(listed[0].context_tokens, want);
+        }
+        check(128_000.into(), 64_000.into(), Some(64_000));
+        check(128_000.into(), 0.into(), Some(128_000));
+        check("128000".into(), Value::Null, Some(128_000));
+        check(0.into(), Value::Null, None);
+    }
 }

@@ -1,6 +1,7 @@
 //! What servers say about their models, in their own JSON. Pure; what cannot be read is not known.
 
 use super::ModelFacts;
+use crate::dialect::read_window;
 use serde_json::Value;
 
 /// Reads Ollama's `/api/show`.
@@ -11,10 +12,10 @@ pub(super) fn read_ollama_show(show: &Value) -> ModelFacts {
     let num_ctx = |line: &str| {
         let mut words = line.split_whitespace();
         words.next().filter(|word| *word == "num_ctx")?;
-        words.next()?.parse().ok().filter(|tokens| *tokens > 0)
+        read_window(&words.next()?.into())
     };
     ModelFacts {
-        trained: trained.filter_map(|(_, tokens)| tokens_of(tokens)).min(),
+        trained: trained.filter_map(|(_, tokens)| read_window(tokens)).min(),
         preset: parameters.lines().find_map(num_ctx),
         is_remote: show["remote_host"].as_str().is_some_and(|host| !host.is_empty()),
         ..ModelFacts::default()
@@ -28,15 +29,15 @@ pub(super) fn read_ollama_loaded(ps: &Value, model: &str) -> Option<u64> {
         let names = [&entry["model"], &entry["name"]];
         names.into_iter().filter_map(Value::as_str).any(|name| name == model || name == latest)
     };
-    tokens_of(&ps["models"].as_array()?.iter().find(is_it)?["context_length"])
+    read_window(&ps["models"].as_array()?.iter().find(is_it)?["context_length"])
 }
 
 /// Reads llama-server's `/props`. Its `n_ctx` is that of one slot.
 pub(super) fn read_llama_props(props: &Value) -> ModelFacts {
-    let slot = tokens_of(&props["default_generation_settings"]["n_ctx"]);
+    let slot = read_window(&props["default_generation_settings"]["n_ctx"]);
     let slots = props["total_slots"].as_u64().and_then(|slots| u32::try_from(slots).ok());
     ModelFacts {
-        loaded: slot.or_else(|| tokens_of(&props["n_ctx"])),
+        loaded: slot.or_else(|| read_window(&props["n_ctx"])),
         slots: slots.filter(|slots| *slots > 0),
         ..ModelFacts::default()
     }
@@ -54,16 +55,12 @@ pub(super) fn read_lm_studio(list: &Value, model: &str) -> ModelFacts {
     let is_it = |entry: &&Value| entry["id"] == model || entry["key"] == model;
     let Some(entry) = entries.flatten().find(is_it) else { return ModelFacts::default() };
     let instances = entry["loaded_instances"].as_array().into_iter().flatten();
-    let instances = instances.filter_map(|it| tokens_of(&it["config"]["context_length"]));
+    let instances = instances.filter_map(|it| read_window(&it["config"]["context_length"]));
     ModelFacts {
-        trained: tokens_of(&entry["max_context_length"]),
-        loaded: tokens_of(&entry["loaded_context_length"]).or(instances.min()),
+        trained: read_window(&entry["max_context_length"]),
+        loaded: read_window(&entry["loaded_context_length"]).or(instances.min()),
         ..ModelFacts::default()
     }
-}
-
-fn tokens_of(value: &Value) -> Option<u64> {
-    value.as_f64().filter(|tokens| *tokens >= 1.0).map(|tokens| tokens as u64)
 }
 
 #[cfg(test)]
@@ -144,5 +141,29 @@ mod tests {
             "loaded_instances":[{"id":"qwen3-8b","config":{"context_length":4096}}]}]}"#,
         );
         assert_eq!(read_lm_studio(&new, "qwen3-8b"), facts(Some(40_960), Some(4_096)));
+    }
+
+    #[test]
+    fn numbers_may_be_texts_and_sizes_that_no_model_has_say_nothing() {
+        #[track_caller]
+        fn check(number: &str, want: Option<u64>) {
+            let loaded = ModelFacts { loaded: want, ..Default::default() };
+            let props = format!(r#"{{"default_generation_settings":{{"n_ctx":{number}}}}}"#);
+            assert_eq!(read_llama_props(&json(&props)), loaded, "{number}");
+            let list = format!(r#"{{"data":[{{"id":"m","loaded_context_length":{number}}}]}}"#);
+            assert_eq!(read_lm_studio(&json(&list), "m"), loaded, "{number}");
+            let ps = format!(r#"{{"models":[{{"name":"m","context_length":{number}}}]}}"#);
+            assert_eq!(read_ollama_loaded(&json(&ps), "m"), want, "{number}");
+            let show = format!(r#"{{"model_info":{{"x.context_length":{number}}}}}"#);
+            assert_eq!(read_ollama_show(&json(&show)).trained, want, "{number}");
+        }
+        check("4096", Some(4_096));
+        check("4096.0", Some(4_096));
+        check(r#"" 4096 ""#, Some(4_096));
+        for odd in ["0", "1", "511", "-1", "null", "[]", r#""many""#, r#""0""#] {
+            check(odd, None);
+        }
+        let show = json(r#"{"parameters":"num_ctx 0"}"#);
+        assert_eq!(read_ollama_show(&show), ModelFacts::default());
     }
 }

@@ -8,8 +8,8 @@ pub const CONTEXT_TOKENS_MIN: u64 = 512;
 pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
 /// Digits behind an `@` that are no size: the number of a version.
 const VERSION_DIGITS_MAX: usize = 2;
-/// Digits of a date.
-const DATE_DIGITS: usize = 8;
+/// Digits of a size without a letter; more are a date with its year in full.
+const SIZE_DIGITS_MAX: usize = 7;
 
 /// Reads a size within the limits; `k` stands for 1,024 tokens and `m` for 1,024 times that. The
 /// error completes a sentence about the field; it repeats nothing, since people paste keys anywhere.
@@ -56,12 +56,19 @@ fn context_tokens(text: &str) -> Result<u64, String> {
 }
 
 /// Tells a size from the versions and dates that some models have behind an `@`: `@001`, `@2`,
-/// `@20250929`.
+/// `@240229`, `@20250929`. With a letter it is always a size.
 fn is_size(text: &str) -> bool {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_version = is_plain && (text.len() <= VERSION_DIGITS_MAX || text.starts_with('0'));
-    let is_date = is_plain && text.len() == DATE_DIGITS && text.starts_with("20");
-    read_size(text).is_some() && !is_version && !is_date
+    let is_version = text.len() <= VERSION_DIGITS_MAX || text.starts_with('0');
+    let is_name = is_version || text.len() > SIZE_DIGITS_MAX || is_short_date(text);
+    read_size(text).is_some() && !(is_plain && is_name)
+}
+
+/// Tells whether `text` can be a date as YYMMDD.
+fn is_short_date(text: &str) -> bool {
+    let part = |from: usize| text.get(from..from + 2).and_then(|part| part.parse::<u32>().ok());
+    let is_day = matches!((part(2), part(4)), (Some(1..=12), Some(1..=31)));
+    text.len() == 6 && is_day
 }
 
 #[cfg(test)]
@@ -108,6 +115,14 @@ mod tests {
         check("gpt-5.1@32k@high", "gpt-5.1@high", Some(32_768));
         check("claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929", None);
         check("claude-sonnet-4-5@20250929@64k", "claude-sonnet-4-5@20250929", Some(65_536));
+        check("model@240229", "model@240229", None);
+        check("model@251231@high", "model@251231@high", None);
+        check("model@240229@32k", "model@240229", Some(32_768));
+        check("model@10000000", "model@10000000", None);
+        check("model@123456789", "model@123456789", None);
+        for tokens in [4_096, 32_768, 100_000, 128_000, 131_072, 200_000, 262_144, 1_048_576] {
+            check(&format!("model@{tokens}"), "model", Some(tokens));
+        }
         check("text-bison@001", "text-bison@001", None);
         check("model@2", "model@2", None);
         check("a@b", "a@b", None);

@@ -53,6 +53,28 @@ fn the_person_the_provider_the_table_and_the_default() {
     check(row("llamacpp"), here, "m", None, facts(None, Some(4_096)), (4_096, Said));
 }
 
+/// No model has so small a window; whoever says so knows nothing.
+#[test]
+fn windows_that_no_model_has_are_not_known() {
+    let row = |name| crate::provider(name).unwrap();
+    let far = "https://api.example.com/v1";
+    for tokens in [0, 1, 511] {
+        let (listed, loaded) = (facts(Some(tokens), None), facts(None, Some(tokens)));
+        check(row("anthropic"), far, "claude-opus-5", None, listed, (1_000_000, Table));
+        check(row("google"), far, "gemini-2.5-pro", None, listed, (1_048_576, Table));
+        check(row("custom"), far, "ada", None, listed, (32_768, Default));
+        check(row("llamacpp"), far, "m", None, loaded, (8_192, Default));
+        check(row("ollama"), far, "m", None, listed, (8_192, Default));
+        let preset = ModelFacts { preset: Some(tokens), ..facts(Some(40_960), Some(tokens)) };
+        check(row("ollama"), far, "m", None, preset, (8_192, Default));
+        check(row("lmstudio"), far, "m", None, loaded, (4_096, Default));
+        check(&LOCAL_FILE, "", "m", None, listed, (8_192, Default));
+        let endpoint = endpoint("openrouter", far);
+        assert!(needs_inspection(&endpoint, "x/y", None, Some(tokens)), "{tokens}");
+    }
+    check(row("custom"), far, "ada", None, facts(Some(512), None), (512, Said));
+}
+
 #[test]
 fn windows_that_are_as_large_as_we_say() {
     use WindowSetting::{AtMost, Exact};
@@ -81,7 +103,13 @@ fn windows_that_are_as_large_as_we_say() {
     );
     let lmstudio = crate::provider("lmstudio").unwrap();
     check(lmstudio, url, "m", None, facts(Some(131_072), Some(5_000)), (5_000, Said));
-    check(lmstudio, url, "m", None, facts(Some(131_072), None), (8_192, Default));
+    check(lmstudio, url, "m", Some(AtMost(20_000)), facts(None, Some(5_000)), (5_000, Said));
+    // Not loaded: what it will be loaded with, whatever it could take.
+    check(lmstudio, url, "m", None, facts(Some(131_072), None), (4_096, Default));
+    check(lmstudio, url, "m", None, facts(Some(2_048), None), (2_048, Said));
+    check(lmstudio, url, "m", None, facts(None, None), (4_096, Default));
+    check(lmstudio, url, "m", Some(AtMost(16_384)), facts(None, None), (16_384, Configured));
+    check(lmstudio, url, "m", Some(Exact(200_000)), facts(Some(131_072), None), (131_072, Said));
 }
 
 #[test]
@@ -126,6 +154,9 @@ async fn every_server_says_it_in_its_own_way() {
     let lm_studio = [facts(Some(40_960), Some(16_384)), ModelFacts::default()];
     assert_eq!(ask("lmstudio", &upstream).await, lm_studio);
     assert_eq!(ask("openai", &upstream).await, [ModelFacts::default(); 2]);
+    let idle = Upstream::start(Options::default().windows(Windows { loaded: None, ..windows }));
+    let lm_studio = [facts(Some(40_960), None), ModelFacts::default()];
+    assert_eq!(ask("lmstudio", &idle).await, lm_studio, "it is not loaded");
     let silent = Upstream::start(Options::default());
     for name in ["ollama", "llamacpp", "llamaswap", "lmstudio", "vllm"] {
         assert_eq!(ask(name, &silent).await, [ModelFacts::default(); 2], "{name}");

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
 }
 
 fn options(mut args: impl Iterator<Item = String>) -> Option<Options> {
-    let mut options = Options::default();
+    let mut options = Options::default().chunks_by_limit();
     while let Some(flag) = args.next() {
         let number: u64 = args.next()?.parse().ok()?;
         options = match flag.as_str() {

@@ -18,6 +18,7 @@ type MishapHook = Arc<dyn Fn(&Seen) -> Option<&'static str> + Send + Sync>;
 pub struct Options {
     pub(super) latency: Duration,
     pub(super) chunks: usize,
+    pub(super) chunks_by_limit: bool,
     pub(super) delay: Duration,
     pub(super) retry_after: Duration,
     pub(super) models: Vec<String>,
@@ -37,6 +38,7 @@ impl Default for Options {
         Options {
             latency: Duration::ZERO,
             chunks: CHUNKS,
+            chunks_by_limit: false,
             delay: Duration::ZERO,
             retry_after: RETRY_AFTER,
             models: vec!["fake-large".into(), "fake-small".into()],
@@ -63,6 +65,12 @@ impl Options {
     /// Deltas of a streamed answer; never more than the text has characters.
     pub fn chunks(mut self, chunks: usize) -> Options {
         self.chunks = chunks;
+        self
+    }
+
+    /// Takes the limit of a request for the number of deltas that it asks for.
+    pub fn chunks_by_limit(mut self) -> Options {
+        self.chunks_by_limit = true;
         self
     }
 

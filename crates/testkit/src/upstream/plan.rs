@@ -32,14 +32,12 @@ impl Plan {
 }
 
 /// `max_tokens` of the OpenAI dialect, so that a bench can ask for long streams through a gateway
-/// that drops unknown headers. With a text hook the text is what the test says, and in a conversation
-/// the limit is a limit.
+/// that drops unknown headers. With a text hook the text is what the test says.
 fn asked_chunks(options: &Options, seen: &Seen) -> Option<u64> {
     let tokens =
         ["max_tokens", "max_completion_tokens"].iter().find_map(|key| seen.body[key].as_u64());
     let openai = seen.route == super::Route::Chat(super::Dialect::OpenAi);
-    let is_turn = !seen.body["prompt_cache_key"].is_null();
-    tokens.filter(|_| openai && options.text.is_none() && !is_turn)
+    tokens.filter(|_| openai && options.chunks_by_limit && options.text.is_none())
 }
 
 fn mishap(options: &Options, seen: &Seen) -> Option<Mishap> {

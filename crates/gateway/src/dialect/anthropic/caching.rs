@@ -1,21 +1,27 @@
-//! Where a prompt may be cached: blocks of text that end in a breakpoint. The provider keeps what
-//! stands before a breakpoint and reads it cheaply when a later request begins the same way.
+//! Where a prompt may be cached: blocks of text, some of which end in a breakpoint. The provider
+//! keeps what stands before a breakpoint. A later request reads it cheaply if it has the same blocks
+//! up to there and a breakpoint at most 20 blocks behind.
 
 use serde_json::{Value, json};
 
-/// Breakpoints in one request, the system prompt's included; the API refuses more. The earlier ones
-/// are dropped, because the later ones cover what stands before them.
+/// Breakpoints in one request, the system prompt's included; the API refuses more.
 const BREAKPOINTS_MAX: usize = 4;
+/// Blocks from one breakpoint to the next: fewer than the 20 that the provider looks back.
+const SPACING: usize = 18;
+/// Cache ends of one message that end blocks; beyond it the earliest blocks are merged.
+const ENDS_MAX: usize = 99;
+/// Blocks that are merged at once: what stands behind merged blocks is not found in the cache.
+const MERGED_STEP: usize = 50;
 const BREAKPOINT: &str = "cache_control";
 
-/// Cuts `text` behind every cache end into blocks with a breakpoint. The blocks together are the
-/// text exactly. A text without words has no blocks: the API refuses them.
-pub(super) fn text_blocks(text: &str, cache_ends: &[usize]) -> Vec<Value> {
+/// Cuts `text` behind every cache end into blocks, each of which may become a breakpoint. The blocks
+/// together are the text exactly. A text without words has no blocks: the API refuses them.
+pub(crate) fn text_blocks(text: &str, cache_ends: &[usize]) -> Vec<Value> {
     if text.trim().is_empty() {
         return vec![];
     }
     let (mut blocks, mut start) = (vec![], 0);
-    for end in cache_ends.iter().copied().filter(|end| text.is_char_boundary(*end)) {
+    for end in merge_ends(cache_ends).filter(|end| text.is_char_boundary(*end)) {
         // A piece of blanks is refused, so it becomes the beginning of the next one.
         let Some(piece) = text.get(start..end).filter(|piece| !piece.trim().is_empty()) else {
             continue;
@@ -31,6 +37,15 @@ pub(super) fn text_blocks(text: &str, cache_ends: &[usize]) -> Vec<Value> {
     blocks
 }
 
+/// Leaves out ends behind the first one where there are too many. Whole steps are left out, so that
+/// only one in many requests has other blocks than the request before.
+fn merge_ends(cache_ends: &[usize]) -> impl Iterator<Item = usize> {
+    let excess = cache_ends.len().saturating_sub(ENDS_MAX);
+    let merged = excess.div_ceil(MERGED_STEP) * MERGED_STEP;
+    let (first, others) = cache_ends.split_at(cache_ends.len().min(1));
+    first.iter().chain(others.iter().skip(merged)).copied()
+}
+
 fn block(text: &str, is_breakpoint: bool) -> Value {
     let mut block = json!({ "type": "text", "text": text });
     if is_breakpoint {
@@ -39,21 +54,44 @@ fn block(text: &str, is_breakpoint: bool) -> Value {
     block
 }
 
-/// Drops the earliest breakpoints beyond the limit; returns how many are left.
-pub(super) fn keep_last_breakpoints(messages: &mut [Value]) -> usize {
+/// Keeps the breakpoints that a later request can use, of all that the messages could have; returns
+/// how many are left.
+pub(crate) fn keep_breakpoints(messages: &mut [Value]) -> usize {
     let contents = messages.iter_mut().filter_map(|message| message["content"].as_array_mut());
-    let blocks = contents.flatten().filter_map(Value::as_object_mut);
-    let mut marked: Vec<_> = blocks.filter(|block| block.contains_key(BREAKPOINT)).collect();
-    let excess = marked.len().saturating_sub(BREAKPOINTS_MAX);
-    for block in &mut marked[..excess] {
-        block.remove(BREAKPOINT);
+    let blocks = contents.flatten().filter_map(Value::as_object_mut).enumerate();
+    let mut marked: Vec<_> = blocks.filter(|(_, block)| block.contains_key(BREAKPOINT)).collect();
+    let places: Vec<usize> = marked.iter().map(|(at, _)| *at).collect();
+    let kept = choose_breakpoints(&places);
+    for (at, block) in &mut marked {
+        if !kept.contains(at) {
+            block.remove(BREAKPOINT);
+        }
     }
-    marked.len() - excess
+    kept.len()
+}
+
+/// Chooses the last place, the first one, which all seats share, and as many between them as the
+/// limit allows, back from the last.
+fn choose_breakpoints(places: &[usize]) -> Vec<usize> {
+    let (Some(first), Some(last)) = (places.first(), places.last()) else { return vec![] };
+    let mut kept = vec![*last];
+    // Bounded by the limit, of which one is the first place's.
+    while let Some(from) = kept.last().filter(|_| kept.len() < BREAKPOINTS_MAX - 1) {
+        let next = places.iter().find(|at| **at + SPACING >= *from);
+        match next.filter(|at| *at > first && *at < from) {
+            Some(at) => kept.push(*at),
+            None => break,
+        }
+    }
+    if first != last {
+        kept.push(*first);
+    }
+    kept
 }
 
 /// Writes the system prompt: as one cached block where the messages are cached and leave a
 /// breakpoint for it, else as plain text.
-pub(super) fn system(text: String, breakpoints: usize) -> Value {
+pub(crate) fn system(text: String, breakpoints: usize) -> Value {
     match breakpoints {
         1..BREAKPOINTS_MAX if !text.trim().is_empty() => json!([block(&text, true)]),
         _ => text.into(),
@@ -66,7 +104,7 @@ mod tests {
     use crate::dialect::anthropic::ANTHROPIC;
     use althing_chat::{Ask, Message};
 
-    /// A `|` stands behind every breakpoint, a `/` between other blocks.
+    /// A `|` stands behind every block that may be a breakpoint, a `/` between other blocks.
     #[track_caller]
     fn check(text: &str, cache_ends: &[usize], want: &str) {
         let blocks = text_blocks(text, cache_ends);
@@ -102,6 +140,24 @@ mod tests {
         check(" ", &[1], "");
     }
 
+    #[test]
+    fn breakpoints_are_where_later_requests_look() {
+        #[track_caller]
+        fn check(places: &[usize], want: &[usize]) {
+            assert_eq!(choose_breakpoints(places), want, "{places:?}");
+        }
+        check(&[], &[]);
+        check(&[3], &[3]);
+        check(&[0, 1], &[1, 0]);
+        check(&Vec::from_iter(0..=18), &[18, 0]);
+        check(&Vec::from_iter(0..=19), &[19, 1, 0]);
+        check(&Vec::from_iter(0..=30), &[30, 12, 0]);
+        check(&Vec::from_iter(0..=50), &[50, 32, 14, 0]);
+        check(&Vec::from_iter(0..=90), &[90, 72, 54, 0]);
+        // Blocks between them that cannot be breakpoints.
+        check(&[0, 10, 40, 50], &[50, 40, 0]);
+    }
+
     fn write(system: &str, messages: Vec<Message>) -> Value {
         let mut ask = Ask::new(system, "");
         ask.messages.pop();
@@ -114,18 +170,59 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_four_breakpoints_at_most() {
+    fn the_system_prompt_has_a_breakpoint_where_one_is_left() {
         let body = write("Be kind.", vec![Message::user("Well?")]);
         assert_eq!(body["system"], "Be kind.");
         let body = write("Be kind.", vec![marked("abc", &[1, 2])]);
         assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
         assert_eq!(body["system"][0]["text"], "Be kind.");
-        let body = write("Be kind.", vec![marked("abcdef", &[1, 2, 3]), marked("gh", &[1])]);
+        let body = write("Be kind.", vec![transcript(60)]);
         assert_eq!(body["system"], "Be kind.", "the messages need all of them");
-        let body = write("", vec![marked("abcdef", &[1, 2, 3, 4, 5, 6])]);
+        assert!(write("", vec![marked("abc", &[1])]).get("system").is_none());
+    }
+
+    /// The question, so many speeches, and what this seat alone is told.
+    fn transcript(speeches: usize) -> Message {
+        let mut text = "Question.".to_string();
+        let mut ends = vec![text.len()];
+        for speech in 0..speeches {
+            text.push_str(&format!("\n\nSpeech {speech}."));
+            ends.push(text.len());
+        }
+        marked(&format!("{text}\n\nYour turn {speeches}."), &ends)
+    }
+
+    /// The texts of the blocks of a request, and which of them are breakpoints.
+    fn blocks(speeches: usize) -> (Vec<String>, Vec<usize>) {
+        let body = write("", vec![transcript(speeches)]);
         let blocks = body["messages"][0]["content"].as_array().expect("blocks");
-        let marks: Vec<bool> = blocks.iter().map(|it| it.get("cache_control").is_some()).collect();
-        assert_eq!(marks, [false, false, true, true, true, true]);
-        assert!(body.get("system").is_none());
+        let texts = blocks.iter().map(|block| block["text"].as_str().unwrap().to_string());
+        let is_marked = |at: &usize| blocks[*at].get(BREAKPOINT).is_some();
+        (texts.collect(), (0..blocks.len()).filter(is_marked).collect())
+    }
+
+    /// How many blocks before a breakpoint are looked at, itself included.
+    const LOOKBACK: usize = 20;
+
+    #[test]
+    fn the_next_request_finds_every_breakpoint_of_the_one_before() {
+        let requests: Vec<_> = (0..250).map(blocks).collect();
+        for seats in [1, 3, 18] {
+            let mut merges = 0;
+            let pairs = requests.iter().zip(&requests[seats..]);
+            for (speeches, ((before, breakpoints), (after, later))) in pairs.enumerate() {
+                assert!(breakpoints.len() <= BREAKPOINTS_MAX && before.len() <= ENDS_MAX + 1);
+                let is_found = |at: &usize| {
+                    let is_near = |later: &usize| (*at..at + LOOKBACK).contains(later);
+                    after.starts_with(&before[..=*at]) && later.iter().any(is_near)
+                };
+                assert!(is_found(&0), "the question stays, at {speeches} speeches");
+                let is_merged = after.len() < before.len();
+                merges += usize::from(is_merged);
+                let all_found = breakpoints.iter().all(is_found);
+                assert!(all_found || is_merged, "{seats} seats, {speeches} speeches");
+            }
+            assert!(merges <= 250 / MERGED_STEP * seats, "{merges} with {seats} seats");
+        }
     }
 }

@@ -37,7 +37,9 @@ fn openai_and_its_many_copies() {
              "meta":{"vocab_type":2,"n_vocab":151936,"n_ctx_train":40960,"n_ctx":4096}},
             {"id":"old.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":40960}},
             {"id":"text","context_length":" 131072 ","max_model_len":"many"},
-            {"id":"odd","context_length":0,"meta":null,"top_provider":null}]}"#,
+            {"id":"odd","context_length":0,"meta":null,"top_provider":null},
+            {"id":"small","context_length":0,"max_model_len":8192,"meta":{"n_ctx":1},
+             "top_provider":{"context_length":511}}]}"#,
         expect![[r#"
             gpt-5.1 | - | system | -
             deepseek/deepseek-r1 | DeepSeek: R1 | - | 163840
@@ -50,6 +52,7 @@ fn openai_and_its_many_copies() {
             old.gguf | - | llamacpp | -
             text | - | - | 131072
             odd | - | - | -
+            small | - | - | 8192
         "#]],
     );
     check(
@@ -73,10 +76,18 @@ fn anthropic_names_its_models() {
     check(
         &anthropic::ANTHROPIC,
         r#"{"data":[{"type":"model","id":"claude-sonnet-4-5-20250929",
-            "display_name":"Claude Sonnet 4.5","created_at":"2025-09-29T00:00:00Z"}],
+            "display_name":"Claude Sonnet 4.5","created_at":"2025-09-29T00:00:00Z"},
+            {"type":"model","id":"claude-a","max_input_tokens":1000000},
+            {"type":"model","id":"claude-b","max_input_tokens":"200000"},
+            {"type":"model","id":"claude-c","max_input_tokens":0},
+            {"type":"model","id":"claude-d","max_input_tokens":-1}],
             "has_more":false,"first_id":"claude-sonnet-4-5-20250929","last_id":null}"#,
         expect![[r#"
             claude-sonnet-4-5-20250929 | Claude Sonnet 4.5 | - | -
+            claude-a | - | - | 1000000
+            claude-b | - | - | 200000
+            claude-c | - | - | -
+            claude-d | - | - | -
         "#]],
     );
 }
@@ -89,10 +100,13 @@ fn gemini_lists_more_than_models_that_speak() {
             {"name":"models/gemini-2.5-flash","version":"001","displayName":"Gemini 2.5 Flash",
              "inputTokenLimit":1048576,"outputTokenLimit":65536,
              "supportedGenerationMethods":["generateContent","countTokens"]},
+            {"name":"models/gemini-odd","inputTokenLimit":0,
+             "supportedGenerationMethods":["generateContent"]},
             {"name":"models/gemini-embedding-001","displayName":"Gemini Embedding 001",
              "inputTokenLimit":2048,"supportedGenerationMethods":["embedContent"]}]}"#,
         expect![[r#"
             gemini-2.5-flash | Gemini 2.5 Flash | - | 1048576
+            gemini-odd | - | - | -
         "#]],
     );
 }

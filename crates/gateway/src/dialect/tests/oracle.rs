@@ -27,6 +27,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("openai/usage_deepseek.sse", "reads these counts only where told that it is DeepSeek"),
     ("openai/usage_llama.sse", "does not read llama-server's timings"),
     ("openai/usage_groq.sse", "reads these counts only where told that it is Groq"),
+    ("openai/usage_moonshot.sse", "does not read these counts"),
     ("openai/usage_reasoning_apart.sse", "adds these counts only where told that it is xAI"),
     ("anthropic/no_stop_event.sse", "wants message_stop though the stop is there"),
     ("anthropic/pause_turn.sse", "fails on blocks of the provider's own tools"),

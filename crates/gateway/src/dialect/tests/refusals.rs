@@ -25,7 +25,8 @@ fn render(dialect: &Dialect, line: &str) -> String {
     assert_eq!(fault.status, Some(status));
     let wait = fault.retry_after.map(|wait| format!(", wait {wait:?}")).unwrap_or_default();
     let limit = fault.context_tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
-    format!("{status} {}{wait}{limit}\n    {}\n", fault.kind, fault.message)
+    let prompt = fault.prompt_tokens.map(|tokens| format!(", not {tokens}")).unwrap_or_default();
+    format!("{status} {}{wait}{limit}{prompt}\n    {}\n", fault.kind, fault.message)
 }
 
 #[track_caller]

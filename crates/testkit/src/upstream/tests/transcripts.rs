@@ -164,6 +164,7 @@ async fn settings() {
         get("/api/tags"),
     ];
     let options = Options::default()
+        .chunks_by_limit()
         .speaks([dialect])
         .models(["qwen3-8b"])
         .owned_by("llama-swap")
