@@ -25,6 +25,7 @@ use althing_assembly::demo::Pace;
 use althing_assembly::event::{Event, Outcome, Speech, What};
 use althing_hub::book::Library;
 use althing_hub::config::{Config, World};
+use althing_hub::export;
 use althing_hub::runs::Runs;
 use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
@@ -156,16 +157,16 @@ fn tell(screen: Screen, text: &str) {
     let _ = write!(std::io::stderr(), "{}", paragraph(screen, WARN, &text));
 }
 
-/// Says on standard error that the answer was cut off, where only the answer itself was printed.
+/// Says on standard error that the answer may lack its end, where only the answer itself was printed.
 fn tell_cut(screen: Screen, events: &[Event]) {
-    let cut = events.iter().rev().find_map(|event| match &event.what {
+    let answer = events.iter().rev().find_map(|event| match &event.what {
         What::TurnEnded { by, outcome: Outcome::Said(said) } if by.speech == Speech::Synthesis => {
-            Some(said.cut)
+            Some(said)
         }
         _ => None,
     });
-    if let Some(cut) = cut.flatten() {
-        tell(screen, &format!("The answer is {}.", cut.in_words()));
+    if let Some(cut) = answer.and_then(|said| export::describe_cut(said)) {
+        tell(screen, &format!("The answer is {cut}."));
     }
 }
 

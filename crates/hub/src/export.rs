@@ -13,7 +13,10 @@ mod words;
 pub use account::{Account, Heard, Line, Phase, Section};
 use althing_assembly::Event;
 use althing_stdx::{Fault, Result};
-pub use words::{DEMO_NOTE, called, confidence, ending, failure, iso, totals, when};
+pub use words::{
+    DEMO_NOTE, called, confidence, cut_of, describe_cut, describe_left_out, ending, failure, iso,
+    list_shortfalls, totals, when,
+};
 
 /// A kind of document: a file and a row in [`FORMATS`].
 #[derive(Debug)]

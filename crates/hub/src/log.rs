@@ -5,6 +5,7 @@
 mod tests;
 
 use crate::store::{Basket, Lease, Loss, Receipt, Store};
+use althing_assembly::event::Note;
 use althing_assembly::{Event, Log, What};
 use althing_stdx::{Fault, Result};
 use futures_util::future::BoxFuture;
@@ -16,8 +17,8 @@ use tokio::sync::watch;
 
 /// Events a reader gets at once; the rest come with the next call.
 const BATCH_EVENTS_MAX: usize = 256;
-/// In a run with more events than this, passing ones (deltas and notes) are left out: the end of a
-/// turn has its whole text.
+/// In a run with more events than this, passing ones (deltas and most notes) are left out: the end
+/// of a turn has its whole text.
 const EVENTS_MAX: usize = 200_000;
 
 /// Events that nobody waits for are saved with the next one that counts, or after this time or
@@ -261,7 +262,12 @@ impl Haste {
     }
 }
 
-/// Whether an event may be left out of a very long run: a later one says the same again.
+/// Whether an event may be left out of a very long run: a later one says the same again. A run that
+/// is resumed needs what was called and what prompts left out.
 fn is_passing(what: &What) -> bool {
-    matches!(what, What::TurnDelta { .. } | What::TurnNoted { .. })
+    match what {
+        What::TurnDelta { .. } => true,
+        What::TurnNoted { note, .. } => !matches!(note, Note::Called(_) | Note::Fitted(_)),
+        _ => false,
+    }
 }

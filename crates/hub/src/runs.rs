@@ -1,5 +1,7 @@
 //! Runs: from a request to a living discussion and its log, and back to life after a stop.
 
+mod continued;
+
 use crate::book::Library;
 use crate::config::{Choice, Synthesizer};
 use crate::council::{self, BATCH};
@@ -10,15 +12,14 @@ use crate::service::metrics::Metrics;
 use crate::store::new_run_id;
 use crate::windows;
 use crate::workers::{Offer, Tooled};
-use althing_assembly::event::{
-    Continued, Ending, Event, Opening, Outcome, Parts, Quoted, Roles, SeatInfo, Speech, What,
-};
+use althing_assembly::event::{Continued, Ending, Event, Opening, Quoted, Roles, SeatInfo, What};
 use althing_assembly::floor::{Floor, Price, Rules, Seat, check_windows};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
 use althing_chat::{Model, Tool, Window};
 use althing_gateway::{Target, WORKER};
 use althing_stdx::{Fault, Result};
+use continued::carry_over;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -330,30 +331,11 @@ impl Runs {
                  its plan: althing show {id}"
             )));
         }
-        let question = opening.question.clone();
-        let mut before =
-            Continued { run: id.clone(), question, synthesis: String::new(), positions: vec![] };
-        for event in &events {
-            let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else {
-                continue;
-            };
-            let stand = |text: &str| Quoted { name: by.name.clone(), text: text.to_string() };
-            match &said.parts {
-                Parts::Synthesis(synthesis) => before.synthesis.clone_from(&synthesis.synthesis),
-                Parts::Position { position, .. } => before.positions.push(stand(position)),
-                Parts::Estimate { estimate, .. } => before.positions.push(stand(estimate)),
-                Parts::Plain if by.speech == Speech::Synthesis => {
-                    before.synthesis.clone_from(&said.text)
-                }
-                Parts::Plain | Parts::Critique { .. } => {}
-            }
-        }
-        if before.synthesis.is_empty() {
-            return Err(Fault::invalid(format!(
+        carry_over(&id, opening, &events).ok_or_else(|| {
+            Fault::invalid(format!(
                 "continue: run {id} has no synthesis yet; first: althing resume {id} --retry-failed"
-            )));
-        }
-        Ok(before)
+            ))
+        })
     }
 }
 

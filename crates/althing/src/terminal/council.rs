@@ -2,7 +2,9 @@
 
 use super::{BAD, DIM, GOOD, Screen, WARN, paragraph};
 use althing_assembly::council::{JUDGE, PLANNER};
-use althing_assembly::event::{Again, Checked, Ending, Event, Judgement, Note, Opening, What};
+use althing_assembly::event::{
+    Again, Checked, Ending, Event, Judgement, Note, Opening, Outcome, What,
+};
 use althing_hub::export;
 use althing_stdx::redact::redact;
 use althing_stdx::text::{one_line, printable};
@@ -73,8 +75,16 @@ impl Progress {
                 Some((plain, format!("{}: asked, attempt {}", turn.name, turn.nth + 1)))
             }
             What::TurnNoted { turn, note: Note::Retrying(retry) } => {
-                let name = self.turns.iter().find(|(it, _)| it == turn).map(|(_, name)| name)?;
+                let name = self.name(*turn)?;
                 Some((DIM, format!("{name}: {}, again in {} ms", retry.message, retry.wait_ms)))
+            }
+            What::TurnNoted { turn, note: Note::Fitted(fitted) } => {
+                let left_out = export::describe_left_out(fitted);
+                Some((DIM, format!("{}: {left_out}", self.name(*turn)?)))
+            }
+            What::TurnEnded { by, outcome: Outcome::Said(said) } => {
+                let cut = export::describe_cut(said)?;
+                Some((WARN, format!("{}: {cut}", by.name)))
             }
             What::AnswerChecked(checked) => Some(verdict_on(checked)),
             What::LabelsSealed(sealed) => {
@@ -90,6 +100,11 @@ impl Progress {
             }
             _ => None,
         }
+    }
+
+    fn name(&self, turn: u32) -> Option<&str> {
+        let asked = self.turns.iter().find(|(it, _)| *it == turn);
+        asked.map(|(_, name)| name.as_str())
     }
 }
 

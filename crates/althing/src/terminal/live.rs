@@ -6,7 +6,6 @@ use super::relabel::Relabel;
 use super::status::{Status, Waiting};
 use super::{BAD, DIM, Screen, heading, paragraph, seat_style};
 use althing_assembly::event::{Event, Failure, Note, Opening, Outcome, Parts, Speech, Turn, What};
-use althing_chat::Called;
 use althing_hub::export;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,8 +41,8 @@ struct Voice {
     note: Option<String>,
     /// Text that came while another voice had the page.
     kept: String,
-    /// Functions that were called for it, in words.
-    calls: Vec<String>,
+    /// What there is to say about it at its end: what its prompt left out, what was called.
+    remarks: Vec<String>,
     is_begun: bool,
     outcome: Option<Outcome>,
 }
@@ -144,7 +143,7 @@ impl Live {
             asked_at_ms,
             note: None,
             kept: String::new(),
-            calls: vec![],
+            remarks: vec![],
             is_begun: false,
             outcome: None,
         };
@@ -166,20 +165,18 @@ impl Live {
                 self.set_note(turn, Some(text));
             }
             Note::Calling(call) => self.set_note(turn, Some(format!("calls {}", call.name))),
-            Note::Called(called) => self.keep_call(turn, called),
-            Note::Fitted(fitted) => {
-                let name = self.turns.get(&turn).map(|voice| voice.turn.name.clone());
-                let text = closing::left_out(&name.unwrap_or_default(), fitted);
-                self.line(&text, out);
+            Note::Called(called) => {
+                self.set_note(turn, None);
+                self.keep_remark(turn, export::called(called));
             }
+            Note::Fitted(fitted) => self.keep_remark(turn, export::describe_left_out(fitted)),
         }
     }
 
-    /// Kept for the end of the turn: somebody else may have the page.
-    fn keep_call(&mut self, turn: u32, called: &Called) {
+    /// Keeps a remark for the end of the turn: somebody else may have the page.
+    fn keep_remark(&mut self, turn: u32, remark: String) {
         if let Some(voice) = self.turns.get_mut(&turn) {
-            voice.note = None;
-            voice.calls.push(export::called(called));
+            voice.remarks.push(remark);
         }
     }
 
@@ -245,7 +242,7 @@ impl Live {
     /// Shows a finished turn to its end.
     fn show_end(&mut self, turn: u32, out: &mut String) {
         let Some(voice) = self.turns.get_mut(&turn) else { return };
-        let calls = std::mem::take(&mut voice.calls);
+        let remarks = std::mem::take(&mut voice.remarks);
         let Some(outcome) = voice.outcome.clone() else { return };
         match outcome {
             Outcome::Said(said) => {
@@ -254,11 +251,9 @@ impl Live {
                 }
                 self.write_kept(turn, out);
                 self.leave_page(out);
-                calls.iter().for_each(|call| self.line(call, out));
+                self.remark(&remarks, out);
                 out.push_str(&closing::tool_calls(&said));
-                if let Some(cut) = said.cut {
-                    self.line(&format!("({})", cut.in_words()), out);
-                }
+                self.remark(&export::list_shortfalls(&said), out);
                 if let Parts::Synthesis(synthesis) = &said.parts {
                     closing::verdict(self, synthesis, out);
                 }
@@ -266,7 +261,7 @@ impl Live {
             Outcome::Failed(failure) => {
                 self.leave_page(out);
                 self.lost(turn, &failure, out);
-                calls.iter().for_each(|call| self.line(call, out));
+                self.remark(&remarks, out);
             }
         }
         self.turns.remove(&turn);
@@ -308,8 +303,14 @@ impl Live {
                 &format!("{} was interrupted here; the turn is asked once more.", voice.turn.name),
                 out,
             );
+            self.remark(&voice.remarks, out);
         }
         self.next_page(out);
+    }
+
+    /// Writes what there is to say about a turn besides its text, a paragraph each.
+    fn remark(&self, remarks: &[String], out: &mut String) {
+        remarks.iter().for_each(|remark| self.line(&format!("({remark})"), out));
     }
 
     fn line(&self, text: &str, out: &mut String) {

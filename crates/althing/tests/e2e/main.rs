@@ -16,6 +16,7 @@ mod keyring;
 mod kill;
 mod litellm;
 mod local;
+mod marks;
 mod mcp;
 mod person;
 mod plan;

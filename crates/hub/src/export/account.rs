@@ -2,11 +2,11 @@
 
 use super::words;
 use althing_assembly::event::{
-    CutOff, Ending, Event, Failure, Note, Opening, Outcome, Parts, Said, SeatInfo, Settled,
+    Ending, Event, Failure, Fitted, Note, Opening, Outcome, Parts, Said, SeatInfo, Settled,
     Sureness, Synthesis, Totals, Turn, What,
 };
 use althing_assembly::measure;
-use althing_chat::{Called, Stop};
+use althing_chat::Called;
 use althing_stdx::{Fault, Result};
 use serde::Serialize;
 
@@ -57,6 +57,9 @@ pub struct Line {
     /// Functions that were called for it on the way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Called>,
+    /// What its prompt left out, where that was more than before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<Box<Fitted>>,
     pub heard: Heard,
 }
 
@@ -159,6 +162,12 @@ impl Account {
                     line.calls.push(called.clone());
                 }
             }
+            // A prompt may be fitted twice: the second time it leaves out more.
+            What::TurnNoted { turn, note: Note::Fitted(fitted) } => {
+                if let Some(line) = self.open(*turn) {
+                    line.left_out = Some(fitted.clone());
+                }
+            }
             What::TurnEnded { by, outcome } => {
                 self.totals.add(outcome);
                 self.line(by).heard = match outcome {
@@ -205,7 +214,7 @@ impl Account {
         let lines = &mut self.phase(turn.phase).lines;
         let at = lines.iter().position(|line| line.by.turn == turn.turn).unwrap_or_else(|| {
             let heard = Heard::Unfinished { so_far: String::new() };
-            lines.push(Line { by: turn.clone(), demo, calls: vec![], heard });
+            lines.push(Line { by: turn.clone(), demo, calls: vec![], left_out: None, heard });
             lines.len() - 1
         });
         &mut lines[at]
@@ -250,7 +259,9 @@ impl Line {
 
     /// What there is to say about the turn besides its text.
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks: Vec<String> = self.calls.iter().map(words::called).collect();
+        let left_out = self.left_out.as_deref().map(words::describe_left_out);
+        let calls = self.calls.iter().map(words::called);
+        let mut remarks: Vec<String> = left_out.into_iter().chain(calls).collect();
         let said = match &self.heard {
             Heard::Said(said) => said,
             Heard::Failed(failure) => {
@@ -265,22 +276,15 @@ impl Line {
         if let Parts::Estimate { unchanged: true, .. } = said.parts {
             remarks.push("unchanged".into());
         }
-        if matches!(&said.parts, Parts::Position { position, .. } if position.is_empty()) {
-            remarks.push("no position stated".into());
-        }
-        if let Parts::Position { confidence, .. } | Parts::Estimate { confidence, .. } = &said.parts
+        if let Parts::Position { confidence: Some(stated), .. }
+        | Parts::Estimate { confidence: Some(stated), .. } = said.parts
         {
-            let stated = confidence.map_or("not stated".into(), words::confidence);
-            remarks.push(format!("confidence {stated}"));
+            remarks.push(format!("confidence {}", words::confidence(stated)));
         }
         for call in &said.tool_calls {
             remarks.push(format!("asks for {} with {}", call.name, call.arguments));
         }
-        match said.cut {
-            Some(cut) => remarks.push(cut.in_words().into()),
-            None if said.stop == Stop::Length => remarks.push(CutOff::Length.in_words().into()),
-            None => {}
-        }
+        remarks.extend(words::list_shortfalls(said));
         remarks
     }
 

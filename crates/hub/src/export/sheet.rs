@@ -100,7 +100,9 @@ fn result(account: &Account, sheet: &mut dyn Sheet) {
     if synthesis.debated {
         sheet.remark("The one who wrote this had argued for a side.");
     }
-    let Some(mean) = account.confidence_mean() else { return };
+    if synthesis.confidences.is_empty() && synthesis.unstated.is_empty() {
+        return;
+    }
     sheet.heading("Confidence");
     for sure in account.confidences() {
         let is_demo = account.seats.get(sure.seat).is_some_and(|seat| seat.demo);
@@ -110,7 +112,8 @@ fn result(account: &Account, sheet: &mut dyn Sheet) {
     for name in &synthesis.unstated {
         fact(sheet, name, "not stated");
     }
-    fact(sheet, "Mean", &mean.to_string());
+    let mean = account.confidence_mean().map(|mean| mean.to_string());
+    fact(sheet, "Mean", mean.as_deref().unwrap_or("nobody stated one"));
 }
 
 fn speech(line: &Line, sheet: &mut dyn Sheet) {

@@ -151,6 +151,116 @@ fn every_format_tells_the_whole_run() {
     check("json", expect_file!["testdata/run.json"]);
 }
 
+/// The run of one turn, in every format by its name.
+fn in_every_format(events: Vec<Value>) -> Vec<(&'static str, String)> {
+    let opening = script().remove(0);
+    let all = self::events([opening].into_iter().chain(events).collect());
+    FORMATS.iter().map(|format| (format.name, export(&all, format).unwrap())).collect()
+}
+
+/// What every format for people says of a turn, and where the JSON has it.
+#[track_caller]
+fn check_turn(turn: Vec<Value>, told: &[&str], json: &[(&str, Value)]) {
+    for (format, text) in in_every_format(turn) {
+        if format != "json" {
+            told.iter().for_each(|words| assert!(text.contains(words), "no '{words}' in {text}"));
+            continue;
+        }
+        let value: Value = serde_json::from_str(&text).unwrap();
+        for (path, want) in json {
+            let path = format!("/phases/0/lines/0/{path}");
+            assert_eq!(value.pointer(&path), Some(want), "{path} in {value}");
+        }
+    }
+}
+
+/// A turn of Ada's that ended well, with these fields beside the usual ones.
+fn ended(speech: &str, parts: Value, more: Value) -> Value {
+    let mut ended = said(turn(0, 1, 0, speech), "What I had to say is", parts);
+    let whole = with(ended["outcome"]["said"].take(), more);
+    ended["outcome"]["said"] = whole;
+    ended
+}
+
+#[test]
+fn every_format_marks_what_was_cut_off() {
+    let plain = || json!({"is": "plain"});
+    for (cut, told) in [
+        ("length", "cut off: too long"),
+        ("looping", "cut off: it repeated itself"),
+        ("time", "cut off: out of time"),
+    ] {
+        let more = json!({"cut": cut, "stop": "length"});
+        let turn = ended("answer", plain(), more.clone());
+        check_turn(vec![turn], &[told], &[("heard/said/cut", json!(cut))]);
+        let parts = json!({"is": "synthesis", "agreed": "", "synthesis": "Tea", "differences": "",
+            "messages": 1});
+        check_turn(vec![ended("synthesis", parts, more)], &[told, "not stated"], &[]);
+    }
+    let stopped = ended("answer", plain(), json!({"stop": "length"}));
+    check_turn(vec![stopped], &["cut off: too long"], &[]);
+    let other = ended("answer", plain(), json!({"stop": {"other": "exit status 1"}}));
+    let stop = ("heard/said/stop/other", json!("exit status 1"));
+    check_turn(vec![other], &["perhaps incomplete: exit status 1"], &[stop]);
+}
+
+#[test]
+fn every_format_says_what_was_not_stated() {
+    let position = json!({"is": "position", "position": "", "confidence": null});
+    let estimate =
+        json!({"is": "estimate", "estimate": "", "unchanged": false, "confidence": null});
+    for (parts, told) in [(position, "no position stated"), (estimate, "no estimate stated")] {
+        let missing = ("heard/said/parts/confidence", json!(null));
+        let turn = ended("position", parts, json!({}));
+        // What was said instead is shown.
+        check_turn(
+            vec![turn],
+            &[told, "confidence not stated", "What I had to say is"],
+            &[missing],
+        );
+    }
+}
+
+#[test]
+fn every_format_says_what_a_prompt_left_out() {
+    let fitted = |words: u32| {
+        let cut = json!({"dropped": 3, "until": 0, "chars": 0});
+        json!({"type": "turn_noted", "turn": 0, "note": {"fitted": {"model": "acme:one",
+            "transcript": "talk", "cut": cut, "dropped": 3, "shortened": 1, "words": words,
+            "window": 2048}}})
+    };
+    let start = turn_started(turn(0, 1, 0, "answer"));
+    let told = "lack 1 250 words of what was said, to fit its window of 2 048 tokens: \
+                3 speeches left out, 1 speech shortened";
+    let said = ended("answer", json!({"is": "plain"}), json!({}));
+    let words = [("left_out/words", json!(1250)), ("left_out/window", json!(2048))];
+    let turn = vec![start.clone(), fitted(700), fitted(1250), said];
+    check_turn(turn, &[told], &words);
+    check_turn(vec![start, fitted(1250)], &[told, "not finished"], &words);
+}
+
+#[test]
+fn where_nobody_stated_a_confidence_it_is_said() {
+    let synthesis = |unstated: Value| {
+        let parts = json!({"is": "synthesis", "agreed": "", "synthesis": "Tea", "differences": "",
+            "messages": 1, "unstated": unstated});
+        in_every_format(vec![ended("synthesis", parts, json!({}))])
+    };
+    for (format, text) in synthesis(json!(["Ada", "Bob"])) {
+        let told: &[&str] = match format {
+            "md" => &["## Confidence", "**Ada:** not stated", "**Mean:** nobody stated one"],
+            "html" => &["Confidence</h2>", "<b>Bob:</b> not stated", "nobody stated one"],
+            "txt" => &["\nConfidence\n---", "\nBob: not stated\nMean: nobody stated one"],
+            _ => &[r#""confidence_mean": null"#, r#""unstated": ["#],
+        };
+        told.iter().for_each(|words| assert!(text.contains(words), "no '{words}' in {text}"));
+    }
+    // Of a method that asks for none there is nothing to say.
+    for (format, text) in synthesis(json!([])) {
+        assert!(format == "json" || !text.contains("Confidence"), "{text}");
+    }
+}
+
 #[test]
 fn an_unknown_format_is_told_the_known_ones() {
     let fault = Format::parse("pdf").unwrap_err();

@@ -1,7 +1,9 @@
 //! Numbers and endings in words, the same in every document and on the terminal.
 
-use althing_assembly::event::{Confidence, Ending, Failure, Level, Totals};
-use althing_chat::Called;
+use althing_assembly::event::{
+    Confidence, CutOff, Ending, Failure, Fitted, Level, Parts, Said, Totals,
+};
+use althing_chat::{Called, Stop};
 use althing_stdx::text::one_line;
 
 /// What must stand wherever a scripted voice speaks.
@@ -64,6 +66,56 @@ pub fn called(called: &Called) -> String {
     let how = if called.failed { "failed: " } else { "" };
     let kept = if called.kept { " (called before the run stopped)" } else { "" };
     format!("called {name} with {arguments} -> {how}{result}{kept}")
+}
+
+/// Returns why a speech was cut off; none where it was not.
+pub fn cut_of(said: &Said) -> Option<CutOff> {
+    // Logs of earlier versions have only the reason to stop.
+    said.cut.or_else(|| (said.stop == Stop::Length).then_some(CutOff::Length))
+}
+
+/// Says why a speech may lack its end: it was cut off, or its model stopped for a reason of its own.
+pub fn describe_cut(said: &Said) -> Option<String> {
+    match (cut_of(said), &said.stop) {
+        (Some(cut), _) => Some(cut.in_words().into()),
+        (None, Stop::Other(why)) => Some(format!("perhaps incomplete: {why}")),
+        (None, _) => None,
+    }
+}
+
+/// Lists what a speech lacks of what was asked for.
+pub fn list_shortfalls(said: &Said) -> Vec<String> {
+    let (missing, confidence) = match &said.parts {
+        Parts::Position { position, confidence } => {
+            (position.is_empty().then_some("no position stated"), Some(confidence))
+        }
+        Parts::Estimate { estimate, confidence, .. } => {
+            (estimate.is_empty().then_some("no estimate stated"), Some(confidence))
+        }
+        _ => (None, None),
+    };
+    let unsure = confidence.is_some_and(Option::is_none).then_some("confidence not stated");
+    let missing = missing.into_iter().chain(unsure).map(String::from);
+    missing.chain(describe_cut(said)).collect()
+}
+
+/// Says what a prompt leaves out for want of room.
+pub fn describe_left_out(fitted: &Fitted) -> String {
+    let speeches = |count: usize| match count {
+        1 => "1 speech".to_string(),
+        count => format!("{count} speeches"),
+    };
+    let Fitted { dropped, shortened, words, window, .. } = fitted;
+    let parts = [(dropped, "left out"), (shortened, "shortened")];
+    let parts = parts.into_iter().filter(|(count, _)| **count > 0);
+    let parts: Vec<String> =
+        parts.map(|(count, what)| format!("{} {what}", speeches(*count))).collect();
+    format!(
+        "from here on its prompts lack {} words of what was said, to fit its window of {} tokens: {}",
+        thousands(*words as u64),
+        thousands(*window),
+        parts.join(", ")
+    )
 }
 
 /// `HIGH (85)`.

@@ -170,13 +170,26 @@ async fn what_cannot_be_saved_stops_the_run() {
     assert_eq!(store.run("r1").await.unwrap().standing, Standing::Stopped);
 }
 
+fn noted(note: serde_json::Value) -> What {
+    what(json!({"type": "turn_noted", "turn": 0, "note": note}))
+}
+
 #[tokio::test]
 async fn a_run_with_too_many_events_keeps_those_that_count() {
     let store = Store::in_memory().unwrap();
     let all = std::iter::once(started("?")).chain((1..EVENTS_MAX).map(|_| delta("")));
     let log = RunLog::resume(store.clone(), store.lease("r1").await.unwrap(), events("r1", all));
     log.append(delta("one too many")).await.unwrap();
+    log.append(noted(json!("queued"))).await.unwrap();
     assert_eq!(log.so_far().len(), EVENTS_MAX);
+    // A run that is resumed needs these.
+    let call = json!({"id": "1", "name": "add", "arguments": "{}"});
+    let called = json!({"call": call, "result": "3", "failed": false, "took_ms": 1});
+    let fitted = json!({"model": "m", "transcript": "talk", "dropped": 1, "shortened": 0,
+        "cut": {"dropped": 1, "until": 0, "chars": 0}, "words": 9, "window": 2048});
+    for note in [json!({ "called": called }), json!({ "fitted": fitted })] {
+        assert!(!is_passing(&noted(note)));
+    }
     // The store has none of the others, so it refuses this one: it was not left out.
     log.append(ended()).await.unwrap_err();
     assert_eq!(log.so_far().len(), EVENTS_MAX + 1);

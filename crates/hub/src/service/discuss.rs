@@ -4,9 +4,10 @@
 use super::Service;
 use crate::book::Book;
 use crate::discover;
+use crate::export;
 use crate::lineup::{self, Lineup};
 use crate::runs::{Request, Run};
-use althing_assembly::event::{Note, Outcome, Parts, Quoted, Speech, What};
+use althing_assembly::event::{Note, Outcome, Parts, Quoted, Speech, Synthesis, What};
 use althing_assembly::{Event, Method};
 use althing_stdx::Result;
 use std::time::Duration;
@@ -98,8 +99,13 @@ pub fn progress(event: &Event) -> Option<String> {
         }
         What::TurnNoted { note: Note::Calling(call), .. } => Some(format!("calls {}", call.name)),
         What::TurnStarted(turn) => Some(format!("{} is thinking", turn.name)),
-        What::TurnEnded { by, outcome: Outcome::Said(_) } => {
-            Some(format!("{} has spoken", by.name))
+        What::TurnNoted { note: Note::Fitted(fitted), .. } => {
+            Some(format!("{}: {}", fitted.model, export::describe_left_out(fitted)))
+        }
+        What::TurnEnded { by, outcome: Outcome::Said(said) } => {
+            let lacks = export::list_shortfalls(said).join(", ");
+            let lacks = if lacks.is_empty() { lacks } else { format!(" ({lacks})") };
+            Some(format!("{} has spoken{lacks}", by.name))
         }
         What::TurnEnded { by, outcome: Outcome::Failed(failure) } => {
             Some(format!("{} failed: {}", by.name, failure.message))
@@ -114,24 +120,49 @@ pub fn progress(event: &Event) -> Option<String> {
     }
 }
 
-/// What a finished discussion came to, as text.
-pub fn conclusion(event: &Event) -> Option<String> {
-    if let What::PlanSettled(settled) = &event.what {
-        return Some(settled.markdown.clone());
-    }
-    let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else { return None };
-    match &said.parts {
-        Parts::Synthesis(it) => {
-            let mut text = it.synthesis.clone();
-            let parts = [("Agreed", &it.agreed), ("Open", &it.differences)];
-            for (title, part) in parts.into_iter().filter(|(_, part)| !part.trim().is_empty()) {
-                text.push_str(&format!("\n\n{title}: {}", part.trim()));
-            }
-            let consensus = it.consensus.as_deref().unwrap_or("not stated");
-            text.push_str(&format!("\n\nConsensus: {consensus}"));
-            Some(text)
+/// What a finished discussion came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The synthesis.
+    pub text: String,
+    /// What belongs behind it: what is agreed and open, the verdict, and whether it was cut off.
+    pub more: String,
+    /// Whether the model was stopped before it had said all.
+    pub is_cut: bool,
+}
+
+impl Conclusion {
+    /// Reads it out of the event that has it.
+    pub fn of(event: &Event) -> Option<Conclusion> {
+        if let What::PlanSettled(settled) = &event.what {
+            let (text, more) = (settled.markdown.clone(), String::new());
+            return Some(Conclusion { text, more, is_cut: false });
         }
-        _ if by.speech == Speech::Synthesis => Some(said.text.clone()),
-        _ => None,
+        let What::TurnEnded { by, outcome: Outcome::Said(said) } = &event.what else { return None };
+        let (text, mut more) = match &said.parts {
+            Parts::Synthesis(synthesis) => (&synthesis.synthesis, describe_verdict(synthesis)),
+            _ if by.speech == Speech::Synthesis => (&said.text, String::new()),
+            _ => return None,
+        };
+        if let Some(cut) = export::describe_cut(said) {
+            more.push_str(&format!("\n\n(The synthesis is {cut}.)"));
+        }
+        Some(Conclusion { text: text.clone(), more, is_cut: export::cut_of(said).is_some() })
     }
+
+    /// All of it as one text.
+    pub fn into_text(self) -> String {
+        self.text + &self.more
+    }
+}
+
+fn describe_verdict(synthesis: &Synthesis) -> String {
+    let mut text = String::new();
+    let parts = [("Agreed", &synthesis.agreed), ("Open", &synthesis.differences)];
+    for (title, part) in parts.into_iter().filter(|(_, part)| !part.trim().is_empty()) {
+        text.push_str(&format!("\n\n{title}: {}", part.trim()));
+    }
+    let consensus = synthesis.consensus.as_deref().unwrap_or("not stated");
+    text.push_str(&format!("\n\nConsensus: {consensus}"));
+    text
 }

@@ -2,7 +2,7 @@
 
 use super::{super::flow::Flow, Live};
 use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading, paragraph};
-use althing_assembly::event::{Ending, Fitted, Opening, Said, Synthesis, Totals};
+use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
 use althing_assembly::measure;
 use althing_hub::export;
 use althing_stdx::{Kind, text::one_line};
@@ -58,15 +58,6 @@ pub(super) fn ending(live: &Live, ending: &Ending, totals: &Totals, out: &mut St
         }
     }
     out.push_str(&format!("\n{}", paragraph(screen, DIM, &export::totals(totals))));
-}
-
-/// What a voice is not shown for want of room.
-pub(super) fn left_out(name: &str, fitted: &Fitted) -> String {
-    let Fitted { dropped, shortened, words, window, .. } = fitted;
-    format!(
-        "{name} reads {words} words less, to fit its {window} tokens (earlier speeches left out: \
-         {dropped}, shortened: {shortened})"
-    )
 }
 
 /// How far they agree and how sure they are: the last thing a person reads.

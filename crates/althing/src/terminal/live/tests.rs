@@ -1,5 +1,8 @@
 use super::*;
-use althing_assembly::event::{Ending, Failure, Parts, Said, SeatInfo, Totals};
+use althing_assembly::event::{
+    Confidence, CutOff, Ending, Failure, Fitted, Level, Parts, Said, SeatInfo, Totals,
+};
+use althing_assembly::fit::Cut;
 use althing_chat::{Called, Retry, Stop, ToolCall};
 use althing_stdx::{Fault, Kind};
 use expect_test::{Expect, expect};
@@ -54,7 +57,12 @@ fn turn(turn: u32, name: &str) -> Turn {
 }
 
 fn said(by: Turn, text: &str) -> What {
-    let said = Said {
+    let said = speech(text);
+    What::TurnEnded { by, outcome: Outcome::Said(Box::new(said)) }
+}
+
+fn speech(text: &str) -> Said {
+    Said {
         text: text.into(),
         parts: Parts::Plain,
         stop: Stop::End,
@@ -64,8 +72,7 @@ fn said(by: Turn, text: &str) -> What {
         took_ms: 1,
         cut: None,
         mark: String::new(),
-    };
-    What::TurnEnded { by, outcome: Outcome::Said(Box::new(said)) }
+    }
 }
 
 fn failed(by: Turn, message: &str) -> What {
@@ -122,9 +129,102 @@ fn a_call_is_told_behind_the_speech_it_was_made_for() {
             Ada
               Three.
 
-            called calc_add with {"a":1} -> 3\u{1b}[31m
+            (called calc_add with {"a":1} -> 3\u{1b}[31m)
 
-            called calc_add with {"a":1} -> failed: no way
+            (called calc_add with {"a":1} -> failed: no way)
+        "#]],
+    );
+}
+
+/// What is remarked at the end of a turn.
+#[track_caller]
+fn check_remarks(said: Said, want: &[&str]) {
+    let by = turn(0, "Ada");
+    let end = What::TurnEnded { by: by.clone(), outcome: Outcome::Said(Box::new(said)) };
+    let events = [opening(&["Ada", "Bob"]), What::TurnStarted(by), end];
+    let mut live = Live::new(Screen::plain());
+    let events = (0..).zip(events);
+    let shown = events.map(|(seq, what)| live.on(&Event { seq, run: "r".into(), at_ms: 0, what }));
+    let shown: String = shown.collect();
+    let remarks: Vec<&str> = shown.lines().filter(|line| line.starts_with('(')).collect();
+    assert_eq!(remarks, want, "{shown}");
+}
+
+#[test]
+fn a_turn_says_what_it_lacks() {
+    let cut = |cut| Said { cut: Some(cut), stop: Stop::Length, ..speech("Tea and") };
+    check_remarks(cut(CutOff::Length), &["(cut off: too long)"]);
+    check_remarks(cut(CutOff::Looping), &["(cut off: it repeated itself)"]);
+    check_remarks(cut(CutOff::Time), &["(cut off: out of time)"]);
+    check_remarks(Said { stop: Stop::Length, ..speech("Tea and") }, &["(cut off: too long)"]);
+    let other = Stop::Other("exit status 1\x1b".into());
+    check_remarks(
+        Said { stop: other, ..speech("Tea and") },
+        &["(perhaps incomplete: exit status 1\\u{1b})"],
+    );
+    let position = |text: &str, confidence| {
+        let parts = Parts::Position { position: text.into(), confidence };
+        Said { parts, ..speech("Well.") }
+    };
+    let sure = Confidence { level: Level::High, score: 90 };
+    check_remarks(position("Tea.", Some(sure)), &[]);
+    check_remarks(position("", Some(sure)), &["(no position stated)"]);
+    check_remarks(position("", None), &["(no position stated)", "(confidence not stated)"]);
+    let estimate = Parts::Estimate { estimate: String::new(), unchanged: false, confidence: None };
+    check_remarks(
+        Said { parts: estimate, cut: Some(CutOff::Length), ..speech("Well.") },
+        &["(no estimate stated)", "(confidence not stated)", "(cut off: too long)"],
+    );
+}
+
+#[test]
+fn what_a_prompt_left_out_interrupts_nobody() {
+    let fitted = |turn: u32, words: usize| {
+        let fitted = Fitted {
+            model: "x:Bob".into(),
+            transcript: "talk".into(),
+            cut: Cut { dropped: 2, until: 0, chars: 0 },
+            dropped: 2,
+            shortened: 1,
+            words,
+            window: 900,
+        };
+        What::TurnNoted { turn, note: Note::Fitted(Box::new(fitted)) }
+    };
+    let (ada, bob, cyd) = (turn(0, "Ada"), turn(1, "Bob"), turn(2, "Cyd"));
+    let events = vec![
+        opening(&["Ada", "Bob", "Cyd"]),
+        What::TurnStarted(ada.clone()),
+        What::TurnStarted(bob.clone()),
+        delta(0, "Ada "),
+        fitted(1, 250),
+        delta(0, "speaks."),
+        said(ada, "Ada speaks."),
+        said(bob, "Bob too."),
+        What::TurnStarted(cyd),
+        fitted(2, 90),
+        What::TurnInterrupted { turn: 2 },
+    ];
+    check(
+        Screen { columns: 80, ..LIVE },
+        events,
+        expect![[r#"
+            Why\u{1b}?
+            standard · Ada, Bob, Cyd · about $0.12, stops at $1.00 · run run1
+            ··  Ada 2 s<>··· Ada 2 s · Bob 2 s<>
+            Ada
+              Ada speaks.
+             ·· Bob 2 s<>
+            Bob
+              Bob too.
+
+            (from here on its prompts lack 250 words of what was said, to fit its window of
+            900 tokens: 2 speeches left out, 1 speech shortened)
+            ·   Cyd 2 s<>··  Cyd 2 s<>
+            Cyd was interrupted here; the turn is asked once more.
+
+            (from here on its prompts lack 90 words of what was said, to fit its window of
+            900 tokens: 2 speeches left out, 1 speech shortened)
         "#]],
     );
 }

@@ -7,7 +7,7 @@ use super::talk::{Piece, Pieces};
 use crate::log::RunLog;
 use crate::runs::Control;
 use crate::service::Service;
-use crate::service::discuss::{Discussion, progress};
+use crate::service::discuss::{Conclusion, Discussion, progress};
 use althing_assembly::event::{Ending, Event, Quoted, Totals, What};
 use althing_assembly::{Method, methods};
 use althing_chat::{Ask, Delta, Message, Role, Stop, Usage};
@@ -70,6 +70,7 @@ pub(super) async fn hold(
         seq: 0,
         ready,
         draft: Draft::new(method, streams),
+        stop: Stop::End,
         demo: held.demo,
         is_over: false,
         _reins: Reins(held.run.control),
@@ -118,6 +119,8 @@ struct Watch {
     seq: u64,
     ready: VecDeque<Result<Piece>>,
     draft: Draft,
+    /// How the synthesis ended.
+    stop: Stop,
     demo: bool,
     is_over: bool,
     _reins: Reins,
@@ -145,6 +148,9 @@ impl Watch {
         self.ready.extend(progress(event).map(comment));
         let text = self.draft.see(event).map(|text| Ok(Piece::Delta(Delta::Text(text))));
         self.ready.extend(text);
+        if Conclusion::of(event).is_some_and(|it| it.is_cut) {
+            self.stop = Stop::Length;
+        }
         let What::RunEnded { ending, totals } = &event.what else { return };
         self.end(match ending {
             Ending::Completed => Ok(usage(totals)),
@@ -160,7 +166,8 @@ impl Watch {
             Err(fault) => self.ready.push_back(Err(fault)),
             Ok(usage) => {
                 let demo = self.demo.then(|| Delta::Text(DEMO.into()));
-                let last = demo.into_iter().chain([Delta::Usage(usage), Delta::Stop(Stop::End)]);
+                let stop = Delta::Stop(self.stop.clone());
+                let last = demo.into_iter().chain([Delta::Usage(usage), stop]);
                 self.ready.extend(last.map(|delta| Ok(Piece::Delta(delta))));
             }
         }

@@ -3,6 +3,8 @@
 use super::serve;
 use crate::service::Service;
 use crate::service::tests::{service, upstream};
+use althing_testkit::upstream::Route;
+use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
 use std::future::pending;
 use std::sync::Arc;
@@ -59,4 +61,35 @@ async fn a_bare_name_is_looked_for_where_nobody_has_listed_anything_yet() {
     assert_eq!(nobody["isError"], true, "{nobody}");
     let unnamed = client.call("complete", json!({ "model": "", "prompt": "Hello?" })).await;
     assert_eq!(unnamed["content"][0]["text"], "model: '' is no name (invalid_params)");
+}
+
+/// A synthesis that goes in circles, and nothing stated before it.
+fn looping(seen: &Seen) -> String {
+    let concludes =
+        matches!(seen.route, Route::Chat(_)) && seen.body.to_string().contains("SYNTHESIS");
+    let circles = "Tea is good. ".repeat(400);
+    if concludes { format!("CONSENSUS: YES\nSYNTHESIS: {circles}") } else { "Tea.".into() }
+}
+
+#[tokio::test]
+async fn a_discussion_whose_synthesis_was_cut_off_says_so() {
+    let upstream = Upstream::start(Options::default().text(looping));
+    let url = format!("{}/v1", upstream.url());
+    let mut client = Client::of(service(&[("VLLM_BASE_URL", &url)]).await).await;
+    let models = json!(["vllm:fake-large", "vllm:fake-small"]);
+    let said = client.call("ask", json!({ "question": "Tea?", "models": models })).await;
+    let text = said["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("Tea is good."), "{text}");
+    assert!(text.contains("\n\n(The synthesis is cut off: it repeated itself.)\n\n"), "{text}");
+}
+
+#[test]
+fn an_answer_that_may_lack_its_end_says_so() {
+    use super::tools::describe_stop;
+    use althing_chat::Stop;
+    let cut = "\n\n(The answer is cut off: the limit of tokens was reached.)";
+    assert_eq!(describe_stop(&Stop::Length), cut);
+    let other = "\n\n(The answer is perhaps incomplete: exit status 1.)";
+    assert_eq!(describe_stop(&Stop::Other("exit status 1".into())), other);
+    assert_eq!(describe_stop(&Stop::End), "");
 }

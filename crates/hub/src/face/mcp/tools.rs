@@ -5,7 +5,7 @@ use crate::council;
 use crate::lineup::in_field;
 use crate::runs::{Control, Run};
 use crate::service::Service;
-use crate::service::discuss::{self, Discussion};
+use crate::service::discuss::{self, Conclusion, Discussion};
 use crate::workers::split_tools;
 use althing_assembly::council::schema::Form;
 use althing_assembly::event::Ending;
@@ -238,7 +238,7 @@ async fn follow(run: Run, told: &mut Teller) -> Result<String> {
         let Some(last) = batch.last() else { break };
         seq = last.seq + 1;
         for event in &batch {
-            text = discuss::conclusion(event).or(text);
+            text = Conclusion::of(event).map(Conclusion::into_text).or(text);
             if let Some(message) = discuss::progress(event) {
                 told.tell(message).await;
             }
@@ -291,7 +291,16 @@ async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> 
         Some(Stop::Refused) if text.is_empty() => {
             Err(Fault::new(Kind::Refused, "the model declined to answer"))
         }
-        Some(_) => Ok(text),
+        Some(stop) => Ok(text + &describe_stop(&stop)),
+    }
+}
+
+/// What stands behind an answer that may lack its end.
+pub(super) fn describe_stop(stop: &Stop) -> String {
+    match stop {
+        Stop::Length => "\n\n(The answer is cut off: the limit of tokens was reached.)".into(),
+        Stop::Other(why) => format!("\n\n(The answer is perhaps incomplete: {why}.)"),
+        Stop::End | Stop::ToolCalls | Stop::Refused => String::new(),
     }
 }
 

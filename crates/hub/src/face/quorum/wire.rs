@@ -2,7 +2,8 @@
 //! order: speeches made at the same time go out in the order of the models.
 
 use althing_assembly::event::{
-    Ending, Failure, Level, Outcome, Parts, Said, Speech, Sureness, Synthesis, Turn, What,
+    Ending, Failure, Level, Note as TurnNote, Outcome, Parts, Said, Speech, Sureness, Synthesis,
+    Turn, What,
 };
 use althing_assembly::{Method, measure};
 use althing_stdx::text::clip;
@@ -19,6 +20,7 @@ const ERROR_CHARS_MAX: usize = 500;
 /// What stands on the wire where a model did not say: the wire has no word for that, so a field
 /// beside it tells.
 const NOT_STATED: &str = "(no position stated)";
+const CONFIDENCE_UNSTATED: Level = Level::Medium;
 const CONSENSUS_UNSTATED: &str = "PARTIAL";
 
 /// The translation of one discussion.
@@ -29,6 +31,8 @@ pub(super) struct Wire {
     discussion: String,
     /// Turns made at the same time, in their order, and what they wait to say.
     waiting: BTreeMap<u32, Option<Note>>,
+    /// Words that the prompt of a turn left out for want of room, by the turn.
+    left_out: BTreeMap<u32, usize>,
     messages: u32,
     /// Whether models are asked how sure they are.
     has_confidences: bool,
@@ -43,6 +47,7 @@ impl Wire {
             ids,
             discussion: uuid(),
             waiting: BTreeMap::new(),
+            left_out: BTreeMap::new(),
             messages: 0,
             has_confidences: false,
             pause_ms: 0,
@@ -66,6 +71,10 @@ impl Wire {
                 vec![]
             }
             What::TurnStarted(turn) => vec![self.note("thinking", json!({"model": self.id(turn)}))],
+            What::TurnNoted { turn, note: TurnNote::Fitted(fitted) } => {
+                self.left_out.insert(*turn, fitted.words);
+                vec![]
+            }
             What::TurnEnded { by, outcome } => self.turn_ended(by, outcome),
             What::RunEnded { ending, .. } => self.run_ended(ending),
             What::RunStarted(_)
@@ -138,7 +147,10 @@ impl Wire {
             self.has_confidences |=
                 matches!(said.parts, Parts::Position { .. } | Parts::Estimate { .. });
         }
-        let content = self.content(by, outcome);
+        let mut content = self.content(by, outcome);
+        if let (Some((_, params)), Some(words)) = (&mut content, self.left_out.remove(&by.turn)) {
+            params["words_left_out"] = json!(words);
+        }
         if !by.parallel {
             return content.into_iter().collect();
         }
@@ -181,13 +193,11 @@ impl Wire {
                 self.critique(by, agreements, disagreements, missing)
             }
             (Parts::Position { position, confidence }, _) => {
-                let level = confidence.map_or(Level::Medium, |confidence| confidence.level);
-                let position = if position.is_empty() { NOT_STATED } else { position };
-                let (name, mut params) = self.position(by, position, level);
-                if confidence.is_none() {
-                    params["confidence_stated"] = json!(false);
+                let level = confidence.map(|confidence| confidence.level);
+                match position.is_empty() {
+                    true => self.unstated_position(by, NOT_STATED, level),
+                    false => self.position(by, position, level),
                 }
-                (name, params)
             }
             (Parts::Synthesis(synthesis), _) => self.synthesis(by, synthesis),
             (_, Speech::Answer) => {
@@ -201,7 +211,7 @@ impl Wire {
         let text = format!("[Error: {}]", clip(&failure.message, ERROR_CHARS_MAX));
         let (name, mut params) = match by.speech {
             Speech::Critique => self.critique(by, &text, "", ""),
-            Speech::Position => self.position(by, &text, Level::Low),
+            Speech::Position => self.unstated_position(by, &text, None),
             Speech::Answer => self.from(by, "independent_answer", json!({"content": text})),
             Speech::Message | Speech::Synthesis => self.message(by, &text),
         };
@@ -215,8 +225,21 @@ impl Wire {
         self.from(by, "critique", parts)
     }
 
-    fn position(&self, by: &Turn, position: &str, level: Level) -> Note {
-        self.from(by, "final_position", json!({"position": position, "confidence": level}))
+    fn position(&self, by: &Turn, position: &str, level: Option<Level>) -> Note {
+        let shown = level.unwrap_or(CONFIDENCE_UNSTATED);
+        let params = json!({"position": position, "confidence": shown});
+        let (name, mut params) = self.from(by, "final_position", params);
+        if level.is_none() {
+            params["confidence_stated"] = json!(false);
+        }
+        (name, params)
+    }
+
+    /// A position that is none: `text` says why.
+    fn unstated_position(&self, by: &Turn, text: &str, level: Option<Level>) -> Note {
+        let (name, mut params) = self.position(by, text, level);
+        params["position_stated"] = json!(false);
+        (name, params)
     }
 
     fn message(&self, by: &Turn, text: &str) -> Note {
@@ -306,4 +329,39 @@ fn uuid() -> String {
     let hex = format!("{bits:032x}");
     let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
     parts.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use althing_assembly::methods;
+
+    /// A prompt that leaves something out tells how much with the speech it was for, and only there.
+    #[test]
+    fn words_that_a_prompt_left_out_are_told_with_its_speech() {
+        let what = |json: Value| serde_json::from_value::<What>(json).unwrap();
+        let fitted = |words: u32| {
+            let cut = json!({"dropped": 1, "until": 0, "chars": 0});
+            what(json!({"type": "turn_noted", "turn": 0, "note": {"fitted": {"model": "m",
+                "transcript": "talk", "cut": cut, "dropped": 1, "shortened": 0, "words": words,
+                "window": 2048}}}))
+        };
+        let ended = |turn: u32, outcome: Value| {
+            what(json!({"type": "turn_ended", "turn": turn, "phase": 3, "seat": 0, "nth": 0,
+                "model": "m", "name": "Ada", "speech": "message", "parallel": false,
+                "outcome": outcome}))
+        };
+        let said = json!({"said": {"text": "so", "parts": {"is": "plain"}, "stop": "end",
+            "took_ms": 1}});
+        let failed = json!({"failed": {"kind": "network", "message": "gone"}});
+        for (outcome, has_failed) in [(said.clone(), json!(null)), (failed, json!(true))] {
+            let mut wire = Wire::new(methods::method("standard").unwrap(), vec!["ada".into()]);
+            assert_eq!(wire.on(&fitted(40)), []);
+            assert_eq!(wire.on(&fitted(90)), []);
+            let [(_, params)] = &wire.on(&ended(0, outcome))[..] else { panic!("no event") };
+            assert_eq!((&params["words_left_out"], &params["failed"]), (&json!(90), &has_failed));
+            let [(_, params)] = &wire.on(&ended(1, said.clone()))[..] else { panic!("no event") };
+            assert!(params["words_left_out"].is_null(), "{params}");
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! The answer of a discussion, word by word: its synthesis as it is written, then what belongs
-//! behind it. All words together are the answer that a client gets which does not stream.
+//! behind it. All words together are the answer that a client gets which does not stream, but for a
+//! synthesis that was cut off: words beyond the cut may have gone out before it was made.
 //!
 //! Words that were sent cannot be taken back. Where a model breaks off in the middle of its synthesis
 //! and the next one writes it anew, both could only be avoided by holding every word until the end,
 //! which is no stream at all. So the answer says that it begins again, and only then goes on.
 
-use crate::service::discuss::conclusion;
+use crate::service::discuss::Conclusion;
 use althing_assembly::event::{Speech, What};
 use althing_assembly::{Event, Method};
 
@@ -44,7 +45,7 @@ impl Draft {
                 self.text.push_str(text);
                 self.grow()
             }
-            _ => self.end(conclusion(event)?),
+            _ => Some(self.end(Conclusion::of(event)?)),
         }
     }
 
@@ -61,9 +62,14 @@ impl Draft {
         Some(self.marked(new))
     }
 
-    fn end(&mut self, whole: String) -> Option<String> {
-        let new = rest(&whole, &self.sent).map(str::to_string);
-        Some(new.map_or_else(|| format!("{ANEW}{whole}"), |new| self.marked(new)))
+    fn end(&mut self, conclusion: Conclusion) -> String {
+        let Conclusion { text, more, is_cut } = conclusion;
+        let is_beyond = || is_cut && rest(&self.sent, &text).is_some();
+        match rest(&text, &self.sent) {
+            Some(new) => self.marked(format!("{new}{more}")),
+            None if is_beyond() => more,
+            None => format!("{ANEW}{text}{more}"),
+        }
     }
 
     fn marked(&mut self, text: String) -> String {
@@ -84,7 +90,7 @@ fn rest<'a>(whole: &'a str, sent: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use althing_assembly::event::{Failure, Outcome, Parts, Said, Synthesis, Turn};
+    use althing_assembly::event::{CutOff, Failure, Outcome, Parts, Said, Synthesis, Turn};
     use althing_assembly::methods;
     use althing_chat::Stop;
     use althing_stdx::{Fault, Kind};
@@ -105,11 +111,11 @@ mod tests {
         }
     }
 
-    fn said() -> Outcome {
+    fn said(synthesis: &str, cut: Option<CutOff>) -> Outcome {
         let parts = Parts::Synthesis(Box::new(Synthesis {
             consensus: Some("YES".into()),
             agreed: "Tea.".into(),
-            synthesis: "Drink tea, all of you.".into(),
+            synthesis: synthesis.into(),
             differences: String::new(),
             more: vec![],
             confidences: vec![],
@@ -123,7 +129,7 @@ mod tests {
             text,
             parts,
             stop,
-            cut: None,
+            cut,
             mark: String::new(),
             tool_calls,
             usage: None,
@@ -140,6 +146,12 @@ mod tests {
     /// are only thought.
     #[track_caller]
     fn check(streams: bool, turns: &[&[&str]], want: Expect) {
+        check_end(streams, turns, said("Drink tea, all of you.", None), want);
+    }
+
+    /// As `check`, with the end of the last turn.
+    #[track_caller]
+    fn check_end(streams: bool, turns: &[&[&str]], end: Outcome, want: Expect) {
         let mut draft = Draft::new(methods::method("standard").unwrap(), streams);
         let mut see = |what| draft.see(&Event { seq: 0, run: "r".into(), at_ms: 0, what });
         let mut sent = vec![];
@@ -150,7 +162,7 @@ mod tests {
                 let what = What::TurnDelta { turn: number, text: text.to_string(), reasoning };
                 sent.extend(see(what));
             }
-            let outcome = if number as usize == turns.len() { said() } else { failed() };
+            let outcome = if number as usize == turns.len() { end.clone() } else { failed() };
             sent.extend(see(What::TurnEnded { by: turn(number), outcome }));
         }
         want.assert_eq(&sent.iter().map(|text| format!("{text:?}\n")).collect::<String>());
@@ -224,6 +236,65 @@ mod tests {
             ", all"
             " of you."
             "\n\nAgreed: Tea.\n\nConsensus: YES"
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_synthesis_that_was_cut_off_is_sent_once_and_says_so() {
+        // The words beyond the cut had gone out before it was made.
+        let cut = |text| said(text, Some(CutOff::Looping));
+        check_end(
+            true,
+            &[&["CONSENSUS: YES\nSYNTHESIS: Drink tea", ", tea, tea, tea, tea"]],
+            cut("Drink tea, tea"),
+            expect![[r#"
+                "Drink tea"
+                ", tea, tea, tea, tea"
+                "\n\nAgreed: Tea.\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)"
+            "#]],
+        );
+        // It broke off once before.
+        check_end(
+            true,
+            &[WORDS, WORDS],
+            cut("Drink tea"),
+            expect![[r#"
+            "Drink tea for"
+            " ever"
+            "\n\n(The synthesis broke off here and is written anew.)\n\nDrink tea for"
+            " ever"
+            "\n\nAgreed: Tea.\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)"
+        "#]],
+        );
+        // The cut came behind what had gone out.
+        check_end(
+            true,
+            &[WORDS],
+            cut("Drink tea for ever and ever"),
+            expect![[r#"
+            "Drink tea for"
+            " ever"
+            " and ever\n\nAgreed: Tea.\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)"
+        "#]],
+        );
+        check_end(
+            false,
+            &[WORDS],
+            cut("Drink tea"),
+            expect![[r#"
+            "Drink tea\n\nAgreed: Tea.\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)"
+        "#]],
+        );
+        // It is another one nevertheless.
+        check_end(
+            true,
+            &[WORDS],
+            cut("Coffee"),
+            expect![[r#"
+            "Drink tea for"
+            " ever"
+            "\n\n(The synthesis broke off here and is written anew.)\n\nCoffee\n\nAgreed: Tea.\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)"
         "#]],
         );
     }

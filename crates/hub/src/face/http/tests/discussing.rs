@@ -2,8 +2,8 @@
 
 use super::super::Limits;
 use super::kit::{Face, told};
-use super::through::{face, streamed};
-use crate::service::discuss::conclusion;
+use super::through::{body, face, face_with, streamed};
+use crate::service::discuss::Conclusion;
 use althing_testkit::upstream::Route;
 use althing_testkit::{Options, Seen, Upstream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,6 +53,57 @@ async fn a_synthesis_that_broke_off_begins_again_and_says_so() {
     assert_eq!(after, whole);
 }
 
+/// A synthesis that goes in circles.
+fn looping(seen: &Seen) -> String {
+    let circles = "Tea is good. ".repeat(400);
+    if concludes(seen) { format!("CONSENSUS: YES\nSYNTHESIS: {circles}") } else { written(seen) }
+}
+
+#[tokio::test]
+async fn a_synthesis_that_was_cut_off_says_so_and_is_sent_once() {
+    let upstream = Upstream::start(Options::default().text(looping));
+    let face = face(&upstream).await;
+    let end = "\n\nOpen: None\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)";
+    let whole = face.ask("POST", PATH, &body(PATH, "althing/standard", false)).await.json();
+    let text = whole["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(text.starts_with("Tea is good.") && text.ends_with(end), "{text}");
+    assert_eq!(whole["choices"][0]["finish_reason"], "length");
+
+    let mut line = face.connect().await;
+    line.send(&streamed(&face, PATH, "althing/standard")).await;
+    let got = line.rest().await;
+    assert!(got.contains(r#""finish_reason":"length""#), "{got}");
+    assert!(got.contains("has spoken (cut off: it repeated itself)"), "{got}");
+    let text = told(&got);
+    assert!(text.starts_with("Tea is good.") && text.ends_with(end), "{text}");
+    assert!(!text.contains("written anew"), "{text}");
+
+    for (path, field, stopped) in [
+        ("/v1/messages", "/stop_reason", "max_tokens"),
+        ("/v1/responses", "/incomplete_details/reason", "max_output_tokens"),
+    ] {
+        let whole = face.ask("POST", path, &body(path, "althing/standard", false)).await.json();
+        assert_eq!(whole.pointer(field).unwrap(), stopped, "{whole}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_or_left_out_is_in_the_comments() {
+    let long = |seen: &Seen| match concludes(seen) {
+        true => written(seen),
+        false => format!("{}\n", (0..150).map(|n| format!("Word {n}.")).collect::<String>()),
+    };
+    let upstream = Upstream::start(Options::default().text(long));
+    let face = face_with(&upstream, &[("ALTHING_CONTEXT_TOKENS", "1500")]).await;
+    let mut line = face.connect().await;
+    line.send(&streamed(&face, PATH, "althing/standard")).await;
+    let got = line.rest().await;
+    let comments: Vec<&str> = got.lines().filter(|line| line.starts_with(": ")).collect();
+    for words in ["has spoken (confidence not stated", "from here on its prompts lack "] {
+        assert!(comments.iter().any(|comment| comment.contains(words)), "{comments:#?}");
+    }
+}
+
 #[tokio::test]
 async fn all_words_of_a_stream_are_the_conclusion() {
     let face = Face::start(Limits::default()).await;
@@ -63,7 +114,7 @@ async fn all_words_of_a_stream_are_the_conclusion() {
         let got = line.rest().await;
         let run = got.lines().find_map(|line| line.strip_prefix(": run ")).unwrap();
         let events = face.service.store.events(run).await.unwrap();
-        let whole = events.iter().find_map(conclusion).unwrap();
+        let whole = events.iter().find_map(Conclusion::of).unwrap().into_text();
         let got = told(&got);
         let said = got.split("\n\n(No model is configured").next().unwrap();
         assert_eq!(said, whole, "{model}");

@@ -10,6 +10,11 @@ use std::time::Duration;
 
 /// A face with a provider of either language, both at `upstream`.
 pub async fn face(upstream: &Upstream) -> Face {
+    face_with(upstream, &[]).await
+}
+
+/// As `face`, with more variables.
+pub async fn face_with(upstream: &Upstream, more: &[(&str, &str)]) -> Face {
     let (url, openai) = (upstream.url(), format!("{}/v1", upstream.url()));
     let env = [
         ("OPENAI_API_KEY", KEY),
@@ -17,7 +22,7 @@ pub async fn face(upstream: &Upstream) -> Face {
         ("ANTHROPIC_API_KEY", KEY),
         ("ANTHROPIC_BASE_URL", url.as_str()),
     ];
-    Face::with(Limits::default(), &env).await
+    Face::with(Limits::default(), &[&env, more].concat()).await
 }
 
 fn upstream() -> Upstream {
@@ -27,7 +32,7 @@ fn upstream() -> Upstream {
 const PATHS: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
 
 /// A small request in the language of `path`.
-fn body(path: &str, model: &str, stream: bool) -> String {
+pub fn body(path: &str, model: &str, stream: bool) -> String {
     let said = json!([{ "role": "user", "content": "Hi" }]);
     let mut body = json!({ "model": model, "stream": stream });
     match path {

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::export::iso;
+use crate::export::{self, iso};
 use althing_assembly::council::{JUDGE, PLANNER};
 use althing_assembly::event::{
     Checked, Ending, Judgement, Note, Opening, Outcome, Sealed, Turn, What,
@@ -67,6 +67,8 @@ pub(super) struct Member {
     pub status: Status,
     pub summary: String,
     pub errors: Vec<String>,
+    /// What its latest prompt left out, and whether its latest answer lacks its end.
+    pub remarks: Vec<String>,
     pub model: String,
     /// From 1; 0 before the first.
     pub attempt: u32,
@@ -262,6 +264,7 @@ impl State {
             member.attempt = turn.nth + 1;
             member.turn = Some(turn.turn);
             member.chars = 0;
+            member.remarks.clear();
             member.last_activity = now;
         })
     }
@@ -269,8 +272,11 @@ impl State {
     fn noted(&mut self, turn: u32, note: &Note, now: String) -> Vec<Change> {
         self.of_turn(turn, |member| {
             member.last_activity = now;
-            if let Note::Retrying(retry) = note {
-                member.errors = vec![shown(&retry.message)];
+            match note {
+                Note::Retrying(retry) => member.errors = vec![shown(&retry.message)],
+                // A prompt that is fitted again leaves out all of that and more.
+                Note::Fitted(fitted) => member.remarks = vec![export::describe_left_out(fitted)],
+                _ => {}
             }
         })
     }
@@ -291,7 +297,10 @@ impl State {
         self.change(by.role.as_deref(), &by.name, |member| {
             member.last_activity = now;
             match outcome {
-                Outcome::Said(said) => member.chars = said.text.chars().count(),
+                Outcome::Said(said) => {
+                    member.chars = said.text.chars().count();
+                    member.remarks.extend(export::describe_cut(said).map(|it| shown(&it)));
+                }
                 Outcome::Failed(failure) if failure.kind == Kind::Cancelled => {
                     member.status = Status::Cancelled;
                     member.summary = shown(&failure.message);

@@ -7,7 +7,7 @@ use crate::runs::Runs;
 use crate::secrets::Secrets;
 use crate::store::Store;
 use althing_assembly::demo::{PREFIX, Pace};
-use althing_chat::Model;
+use althing_chat::{Model, Stop};
 use althing_stdx::Fault;
 use althing_stdx::fault::CODES;
 use althing_testkit::{Scripted, Stage, Step};
@@ -150,7 +150,8 @@ fn scripted(id: &str, name: &str, turns: &[String]) -> Scripted {
 }
 
 /// What a voice does in a turn: `~` hangs, `-` says nothing, `!kind text` fails, all else is said;
-/// `+5s` before any of these waits.
+/// `+5s` before any of these waits. `*99 text` says it so many times, `^ text` says it and is then at
+/// its limit of tokens.
 fn steps(turn: &str) -> Vec<Step> {
     if let Some((wait, rest)) = turn.strip_prefix('+').and_then(|turn| turn.split_once("s ")) {
         return [vec![Step::Wait(wait.parse().unwrap())], steps(rest)].concat();
@@ -159,10 +160,19 @@ fn steps(turn: &str) -> Vec<Step> {
         let kind = CODES.iter().find(|row| row.name == kind).expect("a kind of fault").kind;
         return vec![Step::FailWith(Fault::new(kind, text))];
     }
+    let say = |text: &str| Step::SayText(text.replace("\\n", "\n"));
+    if let Some((times, text)) = turn.strip_prefix('*').and_then(|turn| turn.split_once(' '))
+        && let Ok(times) = times.parse()
+    {
+        return vec![say(&format!("{text} ").repeat(times))];
+    }
+    if let Some(text) = turn.strip_prefix("^ ") {
+        return vec![say(text), Step::End(Stop::Length)];
+    }
     match turn {
         "~" => vec![Step::Hang],
         "-" => vec![],
-        text => vec![Step::SayText(text.replace("\\n", "\n"))],
+        text => vec![say(text)],
     }
 }
 

@@ -55,6 +55,7 @@ transcripts! {
     cancel_call,
     cancel_pause,
     cancel_waiting,
+    cut,
     delphi,
     delphi_settled,
     envelope,

@@ -132,6 +132,7 @@ function card(member, name, now) {
     element("h3", {}, name, status),
     element("p", { class: "small" }, facts.join(" · ")),
     member.summary ? element("p", {}, member.summary) : undefined,
+    ...member.remarks.map((remark) => element("p", { class: "small" }, remark)),
     member.errors.length > 0
       ? element("ul", { "aria-label": "Errors" }, ...member.errors.map((error) => element("li", {}, error)))
       : undefined);

@@ -162,6 +162,27 @@ fn what_comes_in_is_counted_and_not_shown() {
 }
 
 #[test]
+fn what_was_left_out_or_cut_off_is_remarked() {
+    let note = |note: Value| json!({ "type": "turn_noted", "turn": 0, "note": note });
+    let fitted = note(json!({ "fitted": { "model": "a:x", "transcript": "t", "dropped": 2,
+        "cut": { "dropped": 2, "until": 0, "chars": 0 }, "shortened": 0, "words": 80,
+        "window": 900 } }));
+    let mut cut = said(0, "Ada", PLANNER, "tea tea");
+    cut["outcome"]["said"]["cut"] = json!("looping");
+    let all = [turn("turn_started", 0, "Ada", PLANNER), fitted, cut];
+    let (state, changes) = after(&all);
+    assert_eq!(changes, [Change::Planner(0)]);
+    let left_out = "from here on its prompts lack 80 words of what was said, to fit its window of \
+                    900 tokens: 2 speeches left out";
+    assert_eq!(state.planners[0].remarks, [left_out, "cut off: it repeated itself"]);
+    let message = state.message(Change::Planner(0));
+    assert_eq!(message["payload"]["planner"]["remarks"][1], "cut off: it repeated itself");
+    // The next attempt begins without them.
+    let (state, _) = after(&[&all[..], &[again(1, 1, "Ada", PLANNER)]].concat());
+    assert_eq!(json!(state.planners[0].remarks), json!([]));
+}
+
+#[test]
 fn the_judge_the_scores_and_the_plan() {
     let judged = json!({ "type": "plans_judged", "fallback": false, "selected": "Plan 2",
         "analysis": "second is better", "scores": [
