@@ -182,8 +182,9 @@ fn what_a_prompt_left_out_interrupts_nobody() {
     let fitted = |turn: u32, words: usize| {
         let fitted = Fitted {
             model: "x:Bob".into(),
+            seat: 1,
             transcript: "talk".into(),
-            cut: Cut { dropped: 2, until: 0, chars: 0 },
+            cut: Cut { dropped: 2, ..Cut::default() },
             dropped: 2,
             shortened: 1,
             words,
