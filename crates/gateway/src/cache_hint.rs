@@ -1,19 +1,14 @@
 //! What a server is told so that it finds again what it has read: a key for the conversation, the
-//! slot that keeps its beginning, or breakpoints. Pure but for the count of slots, which servers
-//! tell once.
+//! slot that keeps its beginning, or breakpoints. Pure.
 
 use crate::Endpoint;
 use crate::dialect::anthropic::caching;
 use althing_chat::{Ask, Role};
 use hyper::Uri;
 use serde_json::Value;
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Characters of a cache key; a longer one loses its beginning, which says the least.
 const KEY_CHARS_MAX: usize = 64;
-/// Models whose slots are remembered; those of others are not used.
-const SERVERS_MAX: usize = 1_024;
 
 /// What a provider takes besides its dialect. Unknown servers may refuse what they do not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,29 +83,6 @@ fn add_breakpoints(ask: &Ask, body: &mut Value) {
     let system = ask.messages.iter().position(|message| message.role == Role::System);
     if let Some(at) = system.filter(|at| *at < written.len()) {
         written[at]["content"] = caching::system(ask.messages[at].text.clone(), breakpoints);
-    }
-}
-
-/// How many slots servers said they have.
-#[derive(Default)]
-pub(crate) struct SlotCounts(Mutex<HashMap<(String, String), u32>>);
-
-impl SlotCounts {
-    pub(crate) fn get(&self, endpoint: &Endpoint, model: &str) -> Option<u32> {
-        self.lock().get(&(endpoint.base_url.clone(), model.to_string())).copied()
-    }
-
-    pub(crate) fn set(&self, endpoint: &Endpoint, model: &str, slots: u32) {
-        let mut known = self.lock();
-        let place = (endpoint.base_url.clone(), model.to_string());
-        if known.len() < SERVERS_MAX || known.contains_key(&place) {
-            known.insert(place, slots);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), u32>> {
-        // A panic elsewhere cannot leave the map half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

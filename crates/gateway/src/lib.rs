@@ -37,7 +37,7 @@ use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use bytes::Bytes;
-use cache_hint::{SlotCounts, add_cache_hint};
+use cache_hint::add_cache_hint;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
@@ -46,6 +46,7 @@ use route::Board;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use window::known::KnownFacts;
 
 /// A server to call: a provider's own, or one a person runs.
 #[derive(Debug, Clone)]
@@ -118,7 +119,7 @@ pub struct Gateway {
     /// Lanes of calls that come in through routes: wider where the server takes many.
     wide: Arc<Lanes>,
     board: Arc<Board>,
-    slots: Arc<SlotCounts>,
+    known: Arc<KnownFacts>,
     is_sequential: bool,
 }
 
@@ -127,8 +128,8 @@ impl Gateway {
     pub fn new(limits: Limits) -> Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
-        let (board, slots) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board, slots, is_sequential: false }
+        let (board, known) = (Arc::default(), Arc::default());
+        Gateway { http, limits, lanes, wide, board, known, is_sequential: false }
     }
 
     /// The same door, through which all servers that take one call at a time get one between them.
@@ -166,16 +167,25 @@ impl Gateway {
         catalog::list(&self.http, endpoint, wait).await
     }
 
-    /// Asks the endpoint how many tokens these models take; at most `wait` long. The slots that it
-    /// has are remembered for later calls.
+    /// Asks the endpoint how many tokens these models take; at most `wait` long. The answers are
+    /// remembered for later calls.
     pub async fn inspect(&self, endpoint: &Endpoint, models: &[&str], wait: Duration) -> Inspected {
         let inspected = window::ask::inspect(&self.http, endpoint, models, wait).await;
         for (model, facts) in models.iter().zip(&inspected.models) {
-            if let Some(slots) = facts.slots {
-                self.slots.set(endpoint, split_effort(model).0, slots);
-            }
+            self.known.note(endpoint, model, *facts);
         }
         inspected
+    }
+
+    /// As [`Gateway::inspect`] about one model, without asking where the endpoint has just answered.
+    pub async fn facts(&self, endpoint: &Endpoint, model: &str, wait: Duration) -> ModelFacts {
+        match self.known.fresh(endpoint, model) {
+            Some(facts) => facts,
+            None => {
+                let inspected = self.inspect(endpoint, &[model], wait).await;
+                inspected.models.into_iter().next().unwrap_or_default()
+            }
+        }
     }
 }
 
@@ -222,7 +232,7 @@ struct HttpModel {
     effort: Option<String>,
     endpoint: Arc<Endpoint>,
     http: Http,
-    slots: Arc<SlotCounts>,
+    known: Arc<KnownFacts>,
     limits: Limits,
 }
 
@@ -252,7 +262,7 @@ impl HttpModel {
             effort: effort.map(str::to_string),
             endpoint: endpoint.clone(),
             http: gateway.http.clone(),
-            slots: gateway.slots.clone(),
+            known: gateway.known.clone(),
             limits,
         }
     }
@@ -261,7 +271,7 @@ impl HttpModel {
     fn attempt(&self, ask: &Ask) -> Result<Attempt> {
         let dialect = self.endpoint.provider.dialect;
         let mut request = (dialect.write)(&self.name, ask)?;
-        let slots = self.slots.get(&self.endpoint, &self.name);
+        let slots = self.known.slots(&self.endpoint, &self.name);
         add_cache_hint(&self.endpoint, &self.name, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
         let request = access::Wanted {

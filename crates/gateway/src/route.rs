@@ -68,10 +68,14 @@ impl Routed {
     /// As `speak`, and who answered. The books of the targets are kept from the first poll on.
     pub fn speak_noting(&self, ask: Ask) -> (Speaking, Answered) {
         let answered = Answered::default();
+        (self.speak_into(ask, answered.clone()), answered)
+    }
+
+    /// As `speak`, with who answered put into `answered`.
+    pub fn speak_into(&self, ask: Ask, answered: Answered) -> Speaking {
         let Inner { id, targets, affinity, gateway, voice } = &*self.0;
         let line = Line::new(gateway, targets.clone(), *affinity);
-        let call = Call::new(id, line, voice.clone(), gateway.limits, ask, answered.clone());
-        (call.speaking(), answered)
+        Call::new(id, line, voice.clone(), gateway.limits, ask, answered).speaking()
     }
 }
 

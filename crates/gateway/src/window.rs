@@ -3,6 +3,7 @@
 
 mod answers;
 pub(crate) mod ask;
+pub(crate) mod known;
 mod size;
 mod table;
 #[cfg(test)]

@@ -13,7 +13,8 @@ use althing_agents::Adapter;
 use althing_chat::{Window, WindowSource};
 use althing_gateway::window::Inspect;
 use althing_gateway::{
-    Endpoint, Listed, ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection,
+    Endpoint, Listed, ModelFacts, Target, WindowSetting, agent_window, decide_window,
+    needs_inspection,
 };
 use futures_util::future::join_all;
 use std::collections::HashMap;
@@ -53,6 +54,24 @@ pub(crate) async fn seat_windows(library: &Library, sittings: &[Sitting]) -> Vec
         smallest.unwrap_or_else(|| without_server(&book.config, sitting))
     };
     sittings.iter().map(window).collect()
+}
+
+/// Tells whether a server of `sitting` makes the window as large as a request says.
+pub(crate) fn is_sized_by_request(sitting: &Sitting) -> bool {
+    sitting.targets.iter().any(|it| it.endpoint.provider.inspect == Inspect::Ollama)
+}
+
+/// Decides the window of a single chat as that of a seat, so that no model is loaded again between
+/// the two. Only servers count that are told of it; none: there is no such server.
+pub(crate) async fn chat_tokens(library: &Library, sitting: &Sitting) -> Option<u64> {
+    let config = &library.book().config;
+    let is_told = |it: &&Target| it.endpoint.provider.inspect == Inspect::Ollama;
+    let windows = sitting.targets.iter().filter(is_told).map(|it| async move {
+        let facts = library.gateway().facts(&it.endpoint, &it.model, LOCAL_WAIT).await;
+        let set = setting(config, sitting, &it.endpoint, &it.model);
+        decide_window(&it.endpoint, &it.model, set, &facts).tokens
+    });
+    join_all(windows).await.into_iter().min()
 }
 
 /// Decides the windows of the first `most` models of every provider, by `provider:model`.

@@ -3,9 +3,11 @@
 use super::*;
 use crate::config::World;
 use crate::lineup::resolve;
+use crate::service::Service;
 use crate::service::words::RouteTarget;
 use althing_chat::WindowSource::{self, Configured, Default, Provider, Table};
-use althing_testkit::upstream::{Options, Upstream, Windows};
+use althing_chat::{Answer, Ask};
+use althing_testkit::upstream::{Options, Route, Seen, Upstream, Windows};
 use std::path::Path;
 
 async fn library(home: &Path, vars: &[(&str, &str)]) -> Arc<Library> {
@@ -79,6 +81,71 @@ async fn the_smallest_target_of_a_route_counts() {
     library.store().set_route("fast", targets).await.unwrap();
     library.reload().await.unwrap();
     check(&library, &["fast", "fast@1m"], &[(32_768, Default), (1_048_576, Configured)]).await;
+}
+
+/// Ollama is told the same window by a single chat as by a discussion, whatever it has loaded.
+#[tokio::test]
+async fn a_chat_has_the_window_of_a_discussion() {
+    async fn check(windows: Windows, set: &str, name: &str, want: u64) {
+        let upstream = Upstream::start(Options::default().windows(windows));
+        let home = tempfile::tempdir().unwrap();
+        let url = upstream.url();
+        let vars = [("OLLAMA_BASE_URL", url.as_str()), ("OLLAMA_CONTEXT_TOKENS", set)];
+        let vars = &vars[..if set.is_empty() { 1 } else { 2 }];
+        let library = library(home.path(), vars).await;
+        let service = Service::over(library.clone()).await.unwrap();
+        for _ in 0..2 {
+            let voice = service.find_voice(name, None).await.unwrap();
+            Answer::collect(voice.speak(Ask::new("", "Well?"))).await.unwrap();
+            let told = upstream.requests().pop().unwrap().body["options"]["num_ctx"].as_u64();
+            assert_eq!(told, Some(want), "{name} {windows:?}");
+        }
+        // The second chat has followed the first one at once.
+        let is_question = |it: &&Seen| matches!(it.route, Route::Window(_));
+        let questions = upstream.requests().iter().filter(is_question).count();
+        assert_eq!(questions, 2, "{name}: {:#?}", upstream.requests());
+        let lineup = resolve(&[name.to_string()], &library.book(), None).unwrap();
+        let seats = seat_windows(&library, &lineup.seats).await;
+        assert_eq!(seats[0].tokens, want, "{name} {windows:?}");
+    }
+    let idle = Windows { trained: 40_960, loaded: None, preset: None, slots: 1 };
+    check(idle, "", "ollama:fake-large", 8_192).await;
+    check(idle, "", "ollama:fake-large@high", 8_192).await;
+    check(idle, "", "ollama:fake-large@16k", 16_384).await;
+    check(idle, "20000", "ollama:fake-large", 20_000).await;
+    check(idle, "100k", "ollama:fake-large", 40_960).await;
+    check(Windows { trained: 2_048, ..idle }, "", "ollama:fake-large", 2_048).await;
+    check(Windows { loaded: Some(16_384), ..idle }, "", "ollama:fake-large", 16_384).await;
+    check(Windows { preset: Some(32_768), ..idle }, "", "ollama:fake-large", 32_768).await;
+}
+
+/// Where several targets may answer, Ollama's smallest window fits all of Ollama's.
+#[tokio::test]
+async fn a_chat_along_a_route_has_the_smallest_window_of_ollama() {
+    let windows = Windows { trained: 40_960, loaded: None, preset: None, slots: 1 };
+    let upstream = Upstream::start(Options::default().windows(windows));
+    let home = tempfile::tempdir().unwrap();
+    let file = "[model_context_tokens]\n\"ollama:fake-small\" = 4096\n";
+    std::fs::create_dir_all(home.path().join(".config/althing")).unwrap();
+    std::fs::write(home.path().join(".config/althing/config.toml"), file).unwrap();
+    let url = upstream.url();
+    let vars = [("OLLAMA_BASE_URL", url.as_str()), ("OPENAI_API_KEY", KEY)];
+    let library = library(home.path(), &vars).await;
+    let target = |provider: &str, model: &str| RouteTarget {
+        provider_id: provider.into(),
+        model_id: model.into(),
+    };
+    let chat = async |targets| {
+        library.store().set_route("fast", targets).await.unwrap();
+        library.reload().await.unwrap();
+        let lineup = resolve(&["fast".to_string()], &library.book(), None).unwrap();
+        chat_tokens(&library, &lineup.seats[0]).await
+    };
+    let (large, small) = (target("ollama", "fake-large"), target("ollama", "fake-small"));
+    let cloud = target("openai", "gpt-4");
+    assert_eq!(chat(vec![large.clone(), small.clone()]).await, Some(4_096));
+    assert_eq!(chat(vec![cloud.clone(), large]).await, Some(8_192));
+    assert_eq!(chat(vec![cloud]).await, None);
 }
 
 /// What a list says is remembered, and nobody is asked again.

@@ -11,7 +11,7 @@ use althing_gateway::route::Answered;
 use althing_gateway::{Price, Prices, Routed, Target};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::StreamExt;
-use futures_util::stream::Stream;
+use futures_util::stream::{self, Stream};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -24,12 +24,25 @@ pub(crate) struct Counted {
     first: Who,
     /// Tokens of the window, for servers that size it per request.
     context_tokens: Option<u64>,
+    /// The seat where such a server sits and nobody has decided the window yet.
+    undecided: Option<Arc<Sitting>>,
 }
 
+#[derive(Clone)]
 enum Voice {
     Routed(Routed),
     /// One model that has no substitute: also an agent or a demo voice.
     Alone(Arc<dyn Model>),
+}
+
+impl Voice {
+    /// Speaks, with who answered put into `answered` where that is not clear before.
+    fn speak(&self, ask: Ask, answered: Answered) -> Speaking {
+        match self {
+            Voice::Routed(voice) => voice.speak_into(ask, answered),
+            Voice::Alone(voice) => voice.speak(ask),
+        }
+    }
 }
 
 /// Whose call it is.
@@ -79,8 +92,15 @@ impl Counted {
                 (Voice::Alone(voice), Who { provider, model: name.into(), price })
             }
         };
-        let context_tokens = windows::wanted_tokens(&config, sitting);
-        Ok(Counted { voice, library: library.clone(), metrics: None, first, context_tokens })
+        let is_undecided = windows::is_sized_by_request(sitting);
+        Ok(Counted {
+            voice,
+            library: library.clone(),
+            metrics: None,
+            first,
+            context_tokens: windows::wanted_tokens(&config, sitting),
+            undecided: is_undecided.then(|| Arc::new(sitting.clone())),
+        })
     }
 
     /// The voice of a seat in a discussion. Without a substitute it waits for its provider as long as
@@ -97,10 +117,12 @@ impl Counted {
         })
     }
 
-    /// Asks for a window of so many tokens; none: as the person set it.
-    pub fn sized(mut self, context_tokens: Option<u64>) -> Counted {
-        self.context_tokens = context_tokens.or(self.context_tokens);
-        self
+    /// Asks for a window of so many tokens; none: as is decided at each call.
+    pub fn sized(self, context_tokens: Option<u64>) -> Counted {
+        match context_tokens {
+            Some(_) => Counted { context_tokens, undecided: None, ..self },
+            None => self,
+        }
     }
 
     /// Counts there.
@@ -111,10 +133,12 @@ impl Counted {
 
     /// As `speak`, and who answered.
     pub fn speak_noting(&self, mut ask: Ask) -> (Speaking, Answered) {
+        let answered = Answered::default();
+        let undecided = self.undecided.as_ref().filter(|_| ask.context_tokens.is_none());
         ask.context_tokens = ask.context_tokens.or(self.context_tokens);
-        let (speaking, answered) = match &self.voice {
-            Voice::Routed(voice) => voice.speak_noting(ask),
-            Voice::Alone(voice) => (voice.speak(ask), Answered::default()),
+        let speaking = match undecided {
+            Some(sitting) => self.speak_sized(sitting.clone(), ask, answered.clone()),
+            None => self.voice.speak(ask, answered.clone()),
         };
         let meter = Meter {
             library: self.library.clone(),
@@ -125,6 +149,17 @@ impl Counted {
             end: End::NotAsked,
         };
         (Call { speaking, meter }.boxed(), answered)
+    }
+
+    /// Decides the window first, and then speaks.
+    fn speak_sized(&self, sitting: Arc<Sitting>, ask: Ask, answered: Answered) -> Speaking {
+        let (voice, library) = (self.voice.clone(), self.library.clone());
+        let speaking = async move {
+            let decided = windows::chat_tokens(&library, &sitting).await;
+            let context_tokens = decided.or(ask.context_tokens);
+            voice.speak(Ask { context_tokens, ..ask }, answered)
+        };
+        stream::once(speaking).flatten().boxed()
     }
 }
 
