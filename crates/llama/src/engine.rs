@@ -4,6 +4,7 @@
 mod speech;
 
 use crate::embedder::{Embedded, Embedder};
+use crate::grammar::check_converted;
 use crate::logprobs::TokenLogprob;
 use crate::pieces::Pieces;
 use crate::prompt::{self, AnswerForm, Prompt};
@@ -131,8 +132,11 @@ impl Engine<'_> {
     /// Makes the sampler that holds an answer to its form.
     fn build_grammar(&self, form: &AnswerForm) -> Result<Option<LlamaSampler>, Refusal> {
         let convert = |field: &str, schema: &serde_json::Value| {
-            json_schema_to_grammar(&schema.to_string()).map_err(|_| {
+            let grammar = json_schema_to_grammar(&schema.to_string()).map_err(|_| {
                 Refusal::invalid(format!("{field}: llama.cpp cannot make a grammar of the schema"))
+            })?;
+            check_converted(&grammar).map(|()| grammar).map_err(|why| {
+                Refusal::invalid(format!("{field}: the grammar of the schema: {why}"))
             })
         };
         let (field, grammar, root) = match form {

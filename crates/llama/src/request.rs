@@ -8,10 +8,11 @@ mod tools;
 
 #[cfg(test)]
 pub use tools::ToolChoice;
-pub use tools::ToolUse;
+pub use tools::{ToolUse, read_parameters, read_strictness};
 
+use crate::grammar;
 use crate::refusal::Refusal;
-use crate::schema;
+use crate::schema::{self, Strictness};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -243,10 +244,12 @@ fn take_output(fields: &mut Fields) -> Result<OutputForm, String> {
     let bare: Option<Value> = fields.take("json_schema")?;
     let wanted = match format {
         None => None,
-        Some(format) => read_format(&format).map_err(|why| format!("response_format: {why}"))?,
+        Some(format) => read_format(&format)?,
     };
-    if let Some(schema) = &bare {
-        schema::check(schema).map_err(|why| format!("json_schema: {why}"))?;
+    let bare =
+        bare.map(|it| schema::rewrite(&it, "json_schema", Strictness::Refuse)).transpose()?;
+    if let Some(grammar) = &grammar {
+        grammar::check(grammar).map_err(|why| format!("grammar: {why}"))?;
     }
     match (wanted, bare, grammar) {
         (None, None, None) => Ok(OutputForm::Text),
@@ -256,28 +259,51 @@ fn take_output(fields: &mut Fields) -> Result<OutputForm, String> {
     }
 }
 
-/// Returns the schema of a response format; none: plain text.
+/// Returns the schema of a response format, as llama.cpp keeps it; none: plain text.
 fn read_format(format: &Map<String, Value>) -> Result<Option<Value>, String> {
-    let any_object = || serde_json::json!({ "type": "object" });
-    match format.get("type").and_then(Value::as_str) {
-        Some("text") => Ok(None),
-        Some("json_object") => {
-            let schema = format.get("schema").cloned().unwrap_or_else(any_object);
-            schema::check(&schema)?;
-            Ok(Some(schema))
+    let known: &[&str] = match format.get("type").and_then(Value::as_str) {
+        Some("text") => &["type"],
+        Some("json_object") => &["type", "schema"],
+        Some("json_schema") => &["type", "json_schema"],
+        Some(other) => {
+            return Err(format!(
+                "response_format.type: {other:?} is none of text, json_object, json_schema"
+            ));
         }
-        Some("json_schema") => {
-            let named = format.get("json_schema").ok_or("json_schema: is missing")?;
-            let schema = named.get("schema").cloned().ok_or("json_schema.schema: is missing")?;
-            // Without `strict`, OpenAI promises to do its best; that is said, so it may be done.
-            match named.get("strict") {
-                Some(Value::Bool(false)) => {}
-                _ => schema::check(&schema)?,
-            }
-            Ok(Some(schema))
+        None => return Err("response_format.type: is missing".into()),
+    };
+    refuse_unknown(format, known, "response_format")?;
+    match known.get(1) {
+        None => Ok(None),
+        Some(&"schema") => {
+            let any_object = serde_json::json!({ "type": "object" });
+            let schema = format.get("schema").filter(|it| !it.is_null()).unwrap_or(&any_object);
+            schema::rewrite(schema, "response_format.schema", Strictness::Refuse).map(Some)
         }
-        Some(other) => Err(format!("{other:?} is none of text, json_object, json_schema")),
-        None => Err("type: is missing".into()),
+        Some(_) => read_named_schema(format.get("json_schema").unwrap_or(&Value::Null)).map(Some),
+    }
+}
+
+/// Reads OpenAI's `json_schema`. Without `strict` it promises to do its best, so that may be said.
+fn read_named_schema(named: &Value) -> Result<Value, String> {
+    let place = "response_format.json_schema";
+    let named = named.as_object().ok_or(format!("{place}: must be an object"))?;
+    refuse_unknown(named, &["name", "description", "schema", "strict"], place)?;
+    let strictness = match named.get("strict") {
+        Some(Value::Bool(false)) => Strictness::PassOver,
+        _ => Strictness::Refuse,
+    };
+    let place = format!("{place}.schema");
+    let schema = named.get("schema").ok_or(format!("{place}: is missing"))?;
+    schema::rewrite(schema, &place, strictness)
+}
+
+/// Refuses fields that are not understood, unless they are null.
+fn refuse_unknown(fields: &Map<String, Value>, known: &[&str], place: &str) -> Result<(), String> {
+    let mut given = fields.iter().filter(|(_, value)| !value.is_null());
+    match given.find(|(name, _)| !known.contains(&name.as_str())) {
+        Some((name, _)) => Err(format!("{place}.{name}: this runner cannot do that; leave it out")),
+        None => Ok(()),
     }
 }
 

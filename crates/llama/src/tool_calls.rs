@@ -4,9 +4,10 @@
 mod tests;
 
 use crate::pieces::begun;
-use crate::request::ToolUse;
+use crate::request::{ToolUse, read_parameters, read_strictness};
+use crate::schema::Rewriter;
 use crate::template::ChatTemplate;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// How a model writes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,33 +69,26 @@ impl CallStyle {
 
     /// Returns the schema of one call of an allowed tool.
     pub fn schema_of_call(&self, tools: &ToolUse) -> Result<Value, String> {
-        let mut definitions = Map::new();
+        let mut rewriter = Rewriter::default();
         let mut calls = Vec::new();
         for tool in tools.allowed() {
-            let function = &tool["function"];
-            let mut parameters = function["parameters"].clone();
-            if !parameters.is_object() {
-                parameters = json!({ "type": "object" });
-            }
-            // References lead from the root, which is no longer the root of the parameters.
-            for place in ["$defs", "definitions"] {
-                hoist(&mut parameters, place, &mut definitions)?;
-            }
+            let name = &tool["function"]["name"];
+            let parameters = match read_parameters(tool) {
+                Some(schema) => rewriter.add(schema, "tools", read_strictness(tool))?,
+                None => json!({ "type": "object" }),
+            };
             calls.push(json!({
                 "type": "object",
-                "properties": { "name": { "const": function["name"] }, self.arguments: parameters },
+                "properties": { "name": { "const": name }, self.arguments: parameters },
                 "required": ["name", self.arguments],
                 "additionalProperties": false,
             }));
         }
-        let mut schema = match calls.len() {
+        let schema = match calls.len() {
             1 => calls.remove(0),
             _ => json!({ "anyOf": calls }),
         };
-        for (place, defined) in definitions {
-            schema[place] = defined;
-        }
-        Ok(schema)
+        Ok(rewriter.finish(schema))
     }
 
     /// Wraps a grammar of a call, whose first rule is `root`, in what stands around a call.
@@ -138,22 +132,6 @@ impl CallStyle {
 /// Reads the JSON value that a text begins with.
 fn first_json(text: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
-}
-
-/// Moves the definitions of one tool to the root, where all tools have theirs.
-fn hoist(from: &mut Value, place: &str, into: &mut Map<String, Value>) -> Result<(), String> {
-    let Some(Value::Object(defined)) = from.as_object_mut().and_then(|it| it.shift_remove(place))
-    else {
-        return Ok(());
-    };
-    let all = into.entry(place).or_insert_with(|| json!({}));
-    for (name, schema) in defined {
-        if all.get(&name).is_some_and(|other| *other != schema) {
-            return Err(format!("tools: two of them define {name:?} differently in {place}"));
-        }
-        all[name] = schema;
-    }
-    Ok(())
 }
 
 /// The instruction for a model whose template has no tools.

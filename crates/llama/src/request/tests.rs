@@ -34,14 +34,18 @@ fn what_the_runner_cannot_do_is_refused_by_name() {
         ("tool_choice", json!("required")),
         ("response_format", json!({ "type": "xml" })),
         ("response_format", json!({ "type": "json_schema" })),
+        ("response_format.strict", json!({ "type": "text", "strict": true })),
+        ("grammar", json!("root ::= \"a\"{5,1}")),
+        ("json_schema.maxLength", json!({ "type": "string", "minLength": 2, "maxLength": 1 })),
         ("messages", json!([])),
         ("messages", json!([{ "role": "bard", "content": "hi" }])),
         ("messages", json!([{ "role": "user", "content": [{ "type": "image_url" }] }])),
         ("cache_prompt", json!(false)),
         ("timings_per_token", json!(true)),
     ] {
-        let why = read(json!({ field: value })).expect_err(field).message;
-        assert!(why.starts_with(&format!("{field}: ")), "{why}");
+        let name = field.split('.').next().unwrap();
+        let why = read(json!({ name: value })).expect_err(field).message;
+        assert!(why.starts_with(field), "{why}");
     }
     let both = json!({ "tools": [tool("f")], "response_format": { "type": "json_object" } });
     assert!(read(both).unwrap_err().message.starts_with("response_format: "));
@@ -117,4 +121,19 @@ fn inputs_of_embeddings_are_texts() {
         let why = read(body).unwrap_err().message;
         assert!(why.starts_with(&format!("{field}: ")), "{why}");
     }
+}
+
+#[test]
+fn strict_tools_are_checked_like_answers() {
+    let tool = |strict: bool, schema: Value| {
+        let function = json!({ "name": "f", "parameters": schema, "strict": strict });
+        read(json!({ "tools": [{ "type": "function", "function": function }] }))
+    };
+    let loose = json!({ "type": "object", "minProperties": 1 });
+    let why = tool(true, loose.clone()).unwrap_err().message;
+    assert!(why.starts_with("tools[0].function.parameters.minProperties: cannot"), "{why}");
+    assert!(tool(false, loose).is_ok());
+    let impossible = json!({ "properties": { "a": { "minLength": 5, "maxLength": 1 } } });
+    let why = tool(false, impossible).unwrap_err().message;
+    assert!(why.starts_with("tools[0].function.parameters.properties.a.maxLength: "), "{why}");
 }
