@@ -1,6 +1,6 @@
 //! An answer while it is written: token by token, until the model or the client has had enough.
 
-use super::{Broken, Engine, Reply};
+use super::{Broken, Engine, Reply, tell};
 use crate::logprobs::{RankedToken, TokenLogprob, rank};
 use crate::pieces::Pieces;
 use crate::refusal::Refusal;
@@ -49,7 +49,7 @@ impl Engine<'_> {
                 answer.logprobs.push(self.rank_token(token, &bytes, top));
             }
             let (text, ended) = answer.pieces.push(&bytes);
-            self.say(&mut answer, text)?;
+            say(&mut answer, text)?;
             if ended {
                 (finish, stopped) = ("stop", true);
                 break;
@@ -58,25 +58,8 @@ impl Engine<'_> {
                 self.decode(&[token], true)?;
             }
         }
-        let called = self.finish_answer(answer, stopped)?;
+        let called = finish_answer(answer, stopped)?;
         Ok((if called { "tool_calls" } else { finish }, said))
-    }
-
-    /// Tells what is left of an answer; says whether it ended with calls.
-    fn finish_answer(&self, mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> {
-        let pieces = std::mem::replace(&mut answer.pieces, Pieces::new(vec![]));
-        if !stopped {
-            self.say(&mut answer, pieces.finish())?;
-        }
-        let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
-            return Ok(false);
-        };
-        self.say(&mut answer, text)?;
-        if calls.is_empty() {
-            return Ok(false);
-        }
-        self.tell(answer.replies, Reply::Calls(calls))?;
-        Ok(true)
     }
 
     /// Looks up how likely a token was, before samplers changed anything.
@@ -91,20 +74,37 @@ impl Engine<'_> {
         let top = top.collect();
         TokenLogprob { chosen: RankedToken { bytes: bytes.to_vec(), logprob }, top }
     }
+}
 
-    /// Tells some text; a token may have none, and yet a client that left is noticed.
-    fn say(&self, answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
-        let text = match &mut answer.calls {
-            None => text,
-            Some(calls) => calls.push(&text),
-        };
-        match text.is_empty() {
-            true if answer.replies.is_closed() => Err(Broken::Unheard),
-            true => Ok(()),
-            false => {
-                let logprobs = std::mem::take(&mut answer.logprobs);
-                self.tell(answer.replies, Reply::Text(text, logprobs))
-            }
+/// Tells what is left of an answer; says whether it ended with calls.
+fn finish_answer(mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> {
+    let pieces = std::mem::replace(&mut answer.pieces, Pieces::new(vec![]));
+    if !stopped {
+        say(&mut answer, pieces.finish())?;
+    }
+    let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
+        return Ok(false);
+    };
+    say(&mut answer, text)?;
+    if calls.is_empty() {
+        return Ok(false);
+    }
+    tell(answer.replies, Reply::Calls(calls))?;
+    Ok(true)
+}
+
+/// Tells some text; a token may have none, and yet a client that left is noticed.
+fn say(answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
+    let text = match &mut answer.calls {
+        None => text,
+        Some(calls) => calls.push(&text),
+    };
+    match text.is_empty() {
+        true if answer.replies.is_closed() => Err(Broken::Unheard),
+        true => Ok(()),
+        false => {
+            let logprobs = std::mem::take(&mut answer.logprobs);
+            tell(answer.replies, Reply::Text(text, logprobs))
         }
     }
 }
