@@ -125,6 +125,7 @@ impl Engine<'_> {
         replies: &mpsc::Sender<Reply>,
     ) -> Result<(), Broken> {
         self.pulse.beat(Phase::Thinking);
+        request.check_tokens(self.model.n_vocab())?;
         let prompt = self.build_prompt(request)?;
         self.pulse.beat(Phase::Thinking);
         let grammar = self.build_grammar(&prompt.form)?;

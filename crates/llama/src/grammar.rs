@@ -34,6 +34,7 @@ type Alternatives = Vec<Vec<Item>>;
 #[derive(Debug)]
 enum Item {
     /// A character out of ranges, or out of none of them.
+    #[cfg_attr(not(test), allow(dead_code, reason = "tests write texts of a grammar"))]
     Class {
         is_negated: bool,
         ranges: Vec<(char, char)>,

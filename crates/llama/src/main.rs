@@ -59,7 +59,8 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(wrong) => {
-            eprintln!("althing-llama: {wrong}\n{USAGE}");
+            // The reason comes last: whoever started it may show the last line alone.
+            eprintln!("{USAGE}\n\nalthing-llama: error: {wrong}");
             return ExitCode::from(EXIT_USAGE);
         }
     };

@@ -40,6 +40,19 @@ const HARMLESS: &[&str] = &[
     "id_slot",
 ];
 
+/// What a template is given besides its settings.
+const RESERVED: &[&str] = &[
+    "messages",
+    "tools",
+    "documents",
+    "add_generation_prompt",
+    "continue_final_message",
+    "bos_token",
+    "eos_token",
+    "raise_exception",
+    "strftime_now",
+];
+
 /// Values with which a field that is not supported changes nothing.
 const NEUTRAL: &[(&str, &str)] = &[
     ("n", "1"),
@@ -162,9 +175,23 @@ impl ChatRequest {
         Fields::read(body).and_then(|fields| ChatRequest::take(fields).map_err(Refusal::invalid))
     }
 
+    /// Refuses tokens that the model does not have.
+    pub fn check_tokens(&self, count: i32) -> Result<(), Refusal> {
+        match self.sampling.logit_bias.iter().find(|(token, _)| *token >= count) {
+            None => Ok(()),
+            Some((token, _)) => Err(Refusal::invalid(format!(
+                "logit_bias: the model has {count} tokens, and none has the number {token}"
+            ))),
+        }
+    }
+
     fn take(mut fields: Fields) -> Result<ChatRequest, String> {
         let messages = fields.take("messages")?.ok_or("messages: is missing")?;
-        let limits = [fields.take("max_completion_tokens")?, fields.take("max_tokens")?];
+        let limits: [Option<u32>; 2] =
+            [fields.take("max_completion_tokens")?, fields.take("max_tokens")?];
+        if matches!(limits, [Some(new), Some(old)] if new != old) {
+            return Err("max_tokens: differs from max_completion_tokens; leave one out".into());
+        }
         let tools = ToolUse::take(&mut fields)?;
         let request = ChatRequest {
             messages: message::normalise(messages)?,
@@ -176,7 +203,7 @@ impl ChatRequest {
             output: take_output(&mut fields)?,
             tools,
             logprobs: take_logprobs(&mut fields)?,
-            settings: fields.take("chat_template_kwargs")?.unwrap_or_default(),
+            settings: take_settings(&mut fields)?,
             reasoning_effort: fields.take("reasoning_effort")?,
         };
         fields.refuse_rest()?;
@@ -188,8 +215,23 @@ impl ChatRequest {
 }
 
 fn take_include_usage(fields: &mut Fields) -> Result<bool, String> {
-    let options: Option<Map<String, Value>> = fields.take("stream_options")?;
-    Ok(options.is_some_and(|options| options.get("include_usage") == Some(&Value::Bool(true))))
+    let options: Map<String, Value> = fields.take("stream_options")?.unwrap_or_default();
+    // Padding that hides how long pieces are is not needed on a private socket.
+    refuse_unknown(&options, &["include_usage", "include_obfuscation"], "stream_options")?;
+    match options.get("include_usage") {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(wanted)) => Ok(*wanted),
+        Some(_) => Err("stream_options.include_usage: must be true or false".into()),
+    }
+}
+
+/// Takes the template's settings; none may stand in for what the template is given anyway.
+fn take_settings(fields: &mut Fields) -> Result<Map<String, Value>, String> {
+    let settings: Map<String, Value> = fields.take("chat_template_kwargs")?.unwrap_or_default();
+    match settings.keys().find(|name| RESERVED.contains(&name.as_str())) {
+        Some(name) => Err(format!("chat_template_kwargs.{name}: is no setting of a template")),
+        None => Ok(settings),
+    }
 }
 
 fn take_sampling(fields: &mut Fields) -> Result<Sampling, String> {

@@ -60,9 +60,11 @@ impl TokenSampler {
 fn build_chain(model: &LlamaModel, wanted: &Sampling) -> LlamaSampler {
     let tokens = model.n_vocab();
     let mut samplers = Vec::new();
-    let known = wanted.logit_bias.iter().filter(|(token, _)| *token < tokens);
-    let biases: Vec<_> =
-        known.map(|(token, bias)| LlamaLogitBias::new(LlamaToken(*token), *bias)).collect();
+    let biases: Vec<_> = wanted
+        .logit_bias
+        .iter()
+        .map(|(token, bias)| LlamaLogitBias::new(LlamaToken(*token), *bias))
+        .collect();
     if !biases.is_empty() {
         samplers.push(LlamaSampler::logit_bias(tokens, &biases));
     }
