@@ -14,7 +14,8 @@ GET /health, GET /v1/models, POST /v1/chat/completions, POST /v1/embeddings.
   --threads N        threads that compute, 0 for as many as may [LLAMA_ARG_THREADS, or the
                      physical cores]
   --pooling KIND     how embeddings are made: mean, cls or last [as the model's file says]
-  --cache-mib N      memory for conversations that wait for their next turn, 0 for none [2048]";
+  --cache-mib N      memory for conversations that wait for their next turn, 0 for none
+                     [2048, at most a quarter of what is free]";
 
 /// Has the number of threads too, as with llama-server.
 pub const THREADS_VARIABLE: &str = "LLAMA_ARG_THREADS";

@@ -16,6 +16,7 @@ use crate::reply::Usage;
 use crate::request::{ChatRequest, EmbeddingRequest};
 use crate::sampler::TokenSampler;
 use crate::template::ChatTemplate;
+use crate::thoughts::{self, ThoughtScanner};
 use crate::tokenizer::Tokenizer;
 use crate::tool_calls::{CallScanner, ToolCall};
 use llama_cpp_2::context::LlamaContext;
@@ -59,8 +60,13 @@ impl Awaited for Job {
 pub enum Reply {
     Begun,
     Text(String, Vec<TokenLogprob>),
+    /// What the model thinks before it answers.
+    Thought(String),
     Calls(Vec<ToolCall>),
-    Ended { finish: &'static str, usage: Usage },
+    Ended {
+        finish: &'static str,
+        usage: Usage,
+    },
     Refused(Refusal),
 }
 
@@ -140,8 +146,11 @@ impl Engine<'_> {
         tell(replies, Reply::Begun)?;
         let mut sampler = TokenSampler::new(self.model, &request.sampling, grammar);
         let calls = prompt.calls.map(|style| CallScanner::new(style, &request.tools));
-        let pieces = Pieces::new(request.stops.clone());
-        let answer = Answer { request, replies, pieces, calls, logprobs: Vec::new() };
+        let thoughts = ThoughtScanner::new(thoughts::are_opened_by(&prompt.text));
+        // A stop sequence within a forced call would leave half of it.
+        let is_call = matches!(prompt.form, AnswerForm::Call(..));
+        let pieces = Pieces::new(if is_call { vec![] } else { request.stops.clone() });
+        let answer = Answer { request, replies, pieces, thoughts, calls, logprobs: Vec::new() };
         let (finish, completion) = self.speak(answer, &mut sampler, room)?;
         let usage = Usage { prompt: tokens.len(), cached, completion };
         tell(replies, Reply::Ended { finish, usage })

@@ -5,6 +5,7 @@ use crate::cores::choose_threads;
 use crate::embedder::Embedder;
 use crate::engine::{BATCH_TOKENS, Engine, Job};
 use crate::job_line::JobLine;
+use crate::memory::limit_cache;
 use crate::prompt_cache::PromptCache;
 use crate::pulse::Pulse;
 use crate::template::{CHATML, ChatTemplate, Markers};
@@ -67,7 +68,7 @@ pub fn serve(
         tokenizer: tokenizer(),
         pulse: pulse.clone(),
         held: Vec::new(),
-        cache: PromptCache::new(args.cache_mib << 20),
+        cache: PromptCache::new(limit_cache(args.cache_mib << 20)),
     };
     told(Ok(about));
     engine.run(jobs);

@@ -12,6 +12,7 @@ mod grammar;
 mod job_line;
 mod load;
 mod logprobs;
+mod memory;
 mod pattern;
 mod pieces;
 mod prompt;
@@ -24,6 +25,7 @@ mod sampler;
 mod schema;
 mod server;
 mod template;
+mod thoughts;
 mod tokenizer;
 mod tool_calls;
 

@@ -209,6 +209,7 @@ async fn gathered(
                 said.text += &piece;
                 said.logprobs.extend(logprobs);
             }
+            Reply::Thought(thought) => said.thoughts += &thought,
             Reply::Calls(calls) => said.calls = calls,
             Reply::Ended { finish, usage } => {
                 return Ok(whole(200, &head.answer(&said, finish, usage)));
@@ -233,6 +234,7 @@ fn streamed(head: ReplyHead, answer: mpsc::Receiver<Reply>, include_usage: bool)
     let pieces = pieces.map(move |reply| match reply {
         Reply::Begun => String::new(),
         Reply::Text(text, logprobs) => event(&head.text_chunk(&text, &logprobs)),
+        Reply::Thought(thought) => event(&head.thought_chunk(&thought)),
         Reply::Calls(calls) => event(&head.calls_chunk(&calls)),
         Reply::Ended { finish, usage } => ending(&head, finish, include_usage.then_some(usage)),
         Reply::Refused(refusal) => event(&refusal.body()),

@@ -46,6 +46,9 @@ const LLAMA: CallStyle =
 pub const GENERIC: CallStyle =
     CallStyle { open: "", close: "", arguments: "arguments", trigger: "{", is_list: false };
 
+/// What Llama 3 may write before its calls.
+const PYTHON_TAG: &str = "<|python_tag|>";
+
 /// A call that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
@@ -98,23 +101,47 @@ impl CallStyle {
         format!("{wrapped} ::= {open} root {close}\n{grammar}")
     }
 
-    /// Finds the text before the calls, and the calls; none where it cannot be read as such.
+    /// Finds the text around the calls, and the calls; none where it cannot be read as such.
     fn parse(
         &self,
         text: &str,
         is_known: impl Fn(&str) -> bool,
     ) -> Option<(String, Vec<ToolCall>)> {
         if self.open.is_empty() {
-            let call = self.read_call(&first_json(text)?)?;
-            return is_known(&call.name).then(|| (String::new(), vec![call]));
+            let (said, calls) = self.read_bare_calls(text)?;
+            return calls.iter().all(|it| is_known(&it.name)).then_some((said, calls));
         }
         let (before, rest) = text.split_once(self.trigger)?;
-        let bodies = match self.is_list {
-            true => first_json(rest)?.as_array()?.clone(),
-            false => rest.split(self.trigger).map(first_json).collect::<Option<_>>()?,
-        };
+        let mut said = before.trim_end().to_string();
+        let mut bodies = Vec::new();
+        for part in rest.split(self.trigger) {
+            let (body, behind) = first_json(part)?;
+            match body {
+                Value::Array(all) if self.is_list => bodies.extend(all),
+                body => bodies.push(body),
+            }
+            // What the model says behind a call is said too.
+            let behind = behind.trim_start();
+            let behind = behind.strip_prefix(self.close.trim()).unwrap_or(behind).trim();
+            if !behind.is_empty() {
+                said = format!("{said}\n{behind}").trim_start().to_string();
+            }
+        }
         let calls: Vec<_> = bodies.iter().map(|it| self.read_call(it)).collect::<Option<_>>()?;
-        (!calls.is_empty()).then(|| (before.trim_end().to_string(), calls))
+        (!calls.is_empty()).then_some((said, calls))
+    }
+
+    /// Reads calls that stand alone, one behind the other, and what is said behind them.
+    fn read_bare_calls(&self, text: &str) -> Option<(String, Vec<ToolCall>)> {
+        let mut rest = text.trim_start();
+        rest = rest.strip_prefix(PYTHON_TAG).unwrap_or(rest).trim_start();
+        let mut calls = Vec::new();
+        while calls.is_empty() || rest.starts_with('{') {
+            let (call, behind) = first_json(rest)?;
+            calls.push(self.read_call(&call)?);
+            rest = behind.trim_start_matches(|sign: char| sign == ';' || sign.is_whitespace());
+        }
+        Some((rest.trim_end().to_string(), calls))
     }
 
     fn read_call(&self, call: &Value) -> Option<ToolCall> {
@@ -129,9 +156,11 @@ impl CallStyle {
     }
 }
 
-/// Reads the JSON value that a text begins with.
-fn first_json(text: &str) -> Option<Value> {
-    serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
+/// Reads the JSON value that a text begins with; returns what stands behind it too.
+fn first_json(text: &str) -> Option<(Value, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
 }
 
 /// The instruction for a model whose template has no tools.
@@ -186,12 +215,15 @@ impl CallScanner {
 
     /// An answer that is a call as a whole begins with a brace.
     fn passes_before_object(&mut self) -> usize {
-        match self.held.trim_start().chars().next() {
-            None if !self.passed => 0,
-            Some('{') if !self.passed => {
+        let begin = self.held.trim_start();
+        let is_open = begin.is_empty() || PYTHON_TAG.starts_with(begin);
+        let is_call = begin.starts_with('{') || begin.starts_with(PYTHON_TAG);
+        match self.passed {
+            false if is_call => {
                 self.holds = true;
                 0
             }
+            false if is_open => 0,
             _ => {
                 self.passed = true;
                 self.held.len()

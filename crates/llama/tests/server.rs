@@ -176,7 +176,7 @@ fn a_line_that_is_full_is_told_and_leavers_make_room() {
 #[test]
 fn a_reader_that_stops_keeps_nobody_waiting() {
     let Some(runner) = Runner::start(&[]) else { return };
-    let fields = json!({ "max_tokens": 600, "stream": true, "logprobs": true, "top_logprobs": 20,
+    let fields = json!({ "max_tokens": 200, "stream": true, "logprobs": true, "top_logprobs": 20,
                          "logit_bias": { "0": -100, "2": -100 } });
     let stopped = runner.begin("Tell a long story.", fields);
     // Nothing of it is read, and yet the next one has its turn.

@@ -6,6 +6,7 @@ use crate::pieces::Pieces;
 use crate::refusal::Refusal;
 use crate::request::ChatRequest;
 use crate::sampler::TokenSampler;
+use crate::thoughts::ThoughtScanner;
 use crate::tool_calls::CallScanner;
 use llama_cpp_2::token::LlamaToken;
 use tokio::sync::mpsc;
@@ -15,6 +16,7 @@ pub(super) struct Answer<'j> {
     pub request: &'j ChatRequest,
     pub replies: &'j mpsc::Sender<Reply>,
     pub pieces: Pieces,
+    pub thoughts: ThoughtScanner,
     pub calls: Option<CallScanner>,
     /// Of tokens whose text is not told yet.
     pub logprobs: Vec<TokenLogprob>,
@@ -33,7 +35,8 @@ impl Engine<'_> {
         let mut bytes = Vec::new();
         let (mut finish, mut said, mut stopped) = ("length", 0, false);
         while said < room {
-            let chosen = sampler.choose(&self.context);
+            let thinks = answer.thoughts.thinks();
+            let chosen = sampler.choose(&self.context, thinks);
             let token = chosen.ok_or_else(|| {
                 Refusal::failed("llama.cpp: no token fits the form that was asked for")
             })?;
@@ -43,8 +46,9 @@ impl Engine<'_> {
                 break;
             }
             bytes.clear();
-            // The markers of calls are special tokens of some vocabularies.
-            vocab.token_to_piece_into(token, &mut bytes, answer.calls.is_some(), None);
+            // The markers of calls and thoughts are special tokens of some vocabularies.
+            let shows_markers = thinks || answer.calls.is_some();
+            vocab.token_to_piece_into(token, &mut bytes, shows_markers, None);
             if let Some(top) = answer.request.logprobs {
                 answer.logprobs.push(self.rank_token(token, &bytes, top));
             }
@@ -82,10 +86,12 @@ fn finish_answer(mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> 
     if !stopped {
         say(&mut answer, pieces.finish())?;
     }
+    let thought = answer.thoughts.finish();
+    tell_thought(&answer, thought)?;
     let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
         return Ok(false);
     };
-    say(&mut answer, text)?;
+    say_content(&mut answer, text)?;
     if calls.is_empty() {
         return Ok(false);
     }
@@ -95,6 +101,19 @@ fn finish_answer(mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> 
 
 /// Tells some text; a token may have none, and yet a client that left is noticed.
 fn say(answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
+    let (thought, text) = answer.thoughts.push(&text);
+    tell_thought(answer, thought)?;
+    say_content(answer, text)
+}
+
+fn tell_thought(answer: &Answer<'_>, thought: String) -> Result<(), Broken> {
+    match thought.is_empty() {
+        true => Ok(()),
+        false => tell(answer.replies, Reply::Thought(thought)),
+    }
+}
+
+fn say_content(answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
     let text = match &mut answer.calls {
         None => text,
         Some(calls) => calls.push(&text),

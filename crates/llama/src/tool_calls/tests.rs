@@ -35,11 +35,20 @@ fn calls_are_found_in_every_style() {
     check(MISTRAL, mistral, "", &[("add", "{\"x\":1}")]);
     let llama = " {\"name\": \"add\", \"parameters\": {\"x\": 1}}";
     check(LLAMA, llama, "", &[("add", "{\"x\":1}")]);
+    let two = "<|python_tag|>{\"name\": \"add\", \"parameters\": {\"x\": 1}}; \
+               {\"name\": \"halve\", \"parameters\": {}}";
+    check(LLAMA, two, "", &[("add", "{\"x\":1}"), ("halve", "{}")]);
+    let behind = "First.\n<tool_call>{\"name\": \"add\", \"arguments\": {}}</tool_call>\nThen \
+                  more.<tool_call>{\"name\": \"halve\", \"arguments\": {}}</tool_call> Done.";
+    let said = "First.\nThen more.\nDone.";
+    check(HERMES, behind, said, &[("add", "{}"), ("halve", "{}")]);
 }
 
 #[test]
 fn what_is_no_call_stays_text() {
-    for text in ["plain < text", "a <tool_cal", "<tool_call>\nno json", "{\"x\": 1}", "{ never"] {
+    for text in
+        ["plain < text", "a <tool_cal", "<tool_call>\nno json", "{\"x\": 1}", "{ never", "<|python"]
+    {
         check(HERMES, text, text, &[]);
         check(LLAMA, text, text, &[]);
     }
