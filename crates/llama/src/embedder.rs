@@ -1,6 +1,7 @@
 //! Texts as vectors, in a context of their own: it is made when the first text comes.
 
 use crate::args::Pooling;
+use crate::pulse::Phase;
 use crate::refusal::Refusal;
 use crate::tokenizer::Tokenizer;
 use llama_cpp_2::context::LlamaContext;
@@ -89,6 +90,8 @@ impl<'m> Embedder<'m> {
         if tokens.len() > most {
             return Err(Refusal::too_long("a text of input", tokens.len(), most));
         }
+        // Reading a text may take longer than thinking may.
+        self.tokenizer.pulse.beat(Phase::Decoding);
         let context = self.open(pooling)?;
         context.clear_kv_cache();
         let mut batch = LlamaBatch::new(tokens.len(), 1);

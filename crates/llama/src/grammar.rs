@@ -6,6 +6,8 @@ use std::collections::HashMap;
 
 /// A grammar that a client wrote may be so long, and have so many rules.
 const BYTES_MAX: usize = 64 << 10;
+/// One made of a schema repeats the names of properties in those of its rules.
+const CONVERTED_BYTES_MAX: usize = 4 << 20;
 const RULES_MAX: usize = 2_000;
 const NAME_BYTES_MAX: usize = 256;
 /// Parentheses in parentheses are not nested deeper.
@@ -60,11 +62,17 @@ pub fn check(text: &str) -> Result<(), String> {
     if grammar.rules.len() > RULES_MAX {
         return Err(format!("has more than {RULES_MAX} rules"));
     }
+    if grammar.names.iter().any(|name| name.len() > NAME_BYTES_MAX) {
+        return Err(format!("a name is longer than {NAME_BYTES_MAX} bytes"));
+    }
     grammar.check()
 }
 
 /// Refuses a grammar made of a schema that llama.cpp would not survive.
 pub fn check_converted(text: &str) -> Result<(), String> {
+    if text.len() > CONVERTED_BYTES_MAX {
+        return Err(format!("has more than {CONVERTED_BYTES_MAX} bytes"));
+    }
     Grammar::parse(text)?.check()
 }
 
@@ -323,11 +331,7 @@ impl Reader<'_> {
 
     fn read_name(&mut self) -> Result<String, String> {
         let name = self.take_while(is_word);
-        match name.len() {
-            0 => Err("a name is missing".into()),
-            1..=NAME_BYTES_MAX => Ok(name),
-            _ => Err(format!("a name is longer than {NAME_BYTES_MAX} bytes")),
-        }
+        if name.is_empty() { Err("a name is missing".into()) } else { Ok(name) }
     }
 
     fn read_alternatives(&mut self, depth: usize) -> Result<Alternatives, String> {

@@ -12,7 +12,7 @@ const PIECE_BYTES: usize = 16 << 10;
 /// Cuts texts into tokens.
 pub struct Tokenizer<'m> {
     model: &'m LlamaModel,
-    pulse: Arc<Pulse>,
+    pub pulse: Arc<Pulse>,
 }
 
 impl<'m> Tokenizer<'m> {

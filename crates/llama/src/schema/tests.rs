@@ -238,6 +238,13 @@ fn what_need_not_be_kept_is_passed_over() {
 }
 
 #[test]
+fn long_names_may_be_nested() {
+    let name = "long".repeat(NAME_BYTES_MAX / 4);
+    let nest = |inner: Value| json!({ "type": "object", "properties": { &name: inner } });
+    keep(&(0..8).fold(json!({ "type": "null" }), |inner, _| nest(inner)));
+}
+
+#[test]
 fn as_many_optional_properties_as_are_allowed_can_be_held() {
     let optional: Fields = (0..OPTIONAL_MAX).map(|at| (format!("p{at}"), json!({}))).collect();
     let written = rewrite(&json!({ "properties": optional }), "s", Strictness::Refuse).unwrap();
