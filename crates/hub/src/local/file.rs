@@ -20,7 +20,12 @@ pub(crate) struct ModelFile {
     /// What it is called: by itself, or as the file is.
     pub name: String,
     context: Option<u32>,
+    /// Whether it makes vectors of texts, instead of answers.
+    pub makes_embeddings: bool,
 }
+
+/// Kinds of pooling with which a model makes embeddings: mean, first token, last token.
+const POOLINGS: std::ops::RangeInclusive<u32> = 1..=3;
 
 impl ModelFile {
     /// Looks at the file's head; a message begins with `model_path`.
@@ -68,7 +73,8 @@ fn inspect(path: &Path) -> Result<ModelFile> {
     }
     let file = File::open(&path).map_err(unreadable)?;
     let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
-    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context })
+    let makes_embeddings = facts.pooling.is_some_and(|kind| POOLINGS.contains(&kind));
+    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context, makes_embeddings })
 }
 
 /// A model's name is part of ids, addresses and lists of routes.
@@ -89,7 +95,12 @@ mod tests {
 
     #[test]
     fn a_model_reads_what_is_wanted_and_what_it_was_trained_on() {
-        let file = |context| ModelFile { path: "/m".into(), name: "m".into(), context };
+        let file = |context| ModelFile {
+            path: "/m".into(),
+            name: "m".into(),
+            context,
+            makes_embeddings: false,
+        };
         for (trained, wanted, tokens) in [
             (Some(32_768), None, 8_192),
             (Some(4_096), None, 4_096),

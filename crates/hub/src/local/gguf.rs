@@ -40,6 +40,8 @@ pub(super) struct Facts {
     pub name: Option<String>,
     /// Tokens it was trained on.
     pub context: Option<u32>,
+    /// How the vectors of its tokens become that of a text, as llama.cpp numbers it.
+    pub pooling: Option<u32>,
 }
 
 /// Reads the head of a file of `size` bytes. The error completes a sentence about the file.
@@ -83,6 +85,7 @@ impl<R: Read> Source<R> {
                 ("general.name", STRING) => facts.name = Some(self.string()?),
                 ("general.alignment", U32) => alignment = u64::from(self.u32()?),
                 (key, U32) if key.ends_with(".context_length") => facts.context = Some(self.u32()?),
+                (key, U32) if key.ends_with(".pooling_type") => facts.pooling = Some(self.u32()?),
                 _ => self.skip_value(kind, 0)?,
             }
         }
