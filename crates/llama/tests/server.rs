@@ -1,6 +1,8 @@
 //! The runner as a process, with a real small model behind its socket. Skipped where the model is
 //! not there (`cargo xtask peers` gets it).
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
