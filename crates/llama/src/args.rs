@@ -11,9 +11,11 @@ Serves a GGUF model in OpenAI's dialect on a Unix socket until its standard inpu
 GET /health, GET /v1/models, POST /v1/chat/completions, POST /v1/embeddings.
 
   --context TOKENS   the longest conversation [the model's own, at most 8192]
-  --threads N        threads that compute [LLAMA_ARG_THREADS, or the physical cores]
+  --threads N        threads that compute, 0 for as many as may [LLAMA_ARG_THREADS, or the
+                     physical cores]
   --pooling KIND     how embeddings are made: mean, cls or last [as the model's file says]
-  --cache-mib N      memory for conversations that wait for their next turn, 0 for none [2048]";
+  --cache-mib N      memory for conversations that wait for their next turn, 0 for none
+                     [2048, at most a quarter of what is free]";
 
 /// Has the number of threads too, as with llama-server.
 pub const THREADS_VARIABLE: &str = "LLAMA_ARG_THREADS";
@@ -64,15 +66,17 @@ pub fn parse(
                 context = Some(parse_number(&option, &value()?, 1, CONTEXT_MAX as usize)? as u32);
             }
             "--threads" => {
-                threads = Some(parse_number(&option, &value()?, 1, count_logical())?);
+                threads = Some(parse_threads(&option, &value()?)?);
             }
             "--pooling" => pooling = Some(parse_pooling(&value()?)?),
             "--cache-mib" => cache_mib = parse_number(&option, &value()?, 0, CACHE_MIB_MAX)?,
             _ => return Err(format!("{option}: no such option")),
         }
     }
-    if let Some(text) = threads_variable.filter(|_| threads.is_none()) {
-        threads = Some(parse_number(THREADS_VARIABLE, &text, 1, count_logical())?);
+    // An empty variable is none.
+    let variable = threads_variable.filter(|text| threads.is_none() && !text.is_empty());
+    if let Some(text) = variable {
+        threads = Some(parse_threads(THREADS_VARIABLE, &text)?);
     }
     let model = model.ok_or("--model is missing")?;
     let socket = socket.ok_or("--socket is missing")?;
@@ -83,6 +87,15 @@ fn parse_number(option: &str, text: &OsString, least: usize, most: usize) -> Res
     let text = text.to_string_lossy();
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or(format!("{option}: must be a whole number from {least} to {most}, not {text}"))
+}
+
+/// As llama-server has it: zero and less means all that there are, and more are not taken.
+fn parse_threads(option: &str, text: &OsString) -> Result<usize, String> {
+    let text = text.to_string_lossy();
+    let number: i64 =
+        text.trim().parse().map_err(|_| format!("{option}: must be a whole number, not {text}"))?;
+    let all = count_logical();
+    Ok(usize::try_from(number).ok().filter(|number| *number > 0).map_or(all, |it| it.min(all)))
 }
 
 fn parse_pooling(text: &OsString) -> Result<Pooling, String> {
@@ -112,7 +125,7 @@ mod tests {
         assert_eq!(wrong("--pooling sum"), "--pooling: must be mean, cls or last, not sum");
         let least = wrong("--context 0");
         assert_eq!(least, "--context: must be a whole number from 1 to 1048576, not 0");
-        assert!(wrong("--threads 100000").starts_with("--threads: must be a whole number"));
+        assert_eq!(wrong("--threads many"), "--threads: must be a whole number, not many");
     }
 
     #[test]
@@ -126,6 +139,18 @@ mod tests {
         let wrong = read("--model m --socket s", "many").unwrap_err();
         assert!(wrong.starts_with("LLAMA_ARG_THREADS: must be a whole number"), "{wrong}");
         assert!(read("--model m --socket s --threads 1", "many").is_ok());
+    }
+
+    #[test]
+    fn threads_are_clamped_to_what_there_is() {
+        let all = count_logical();
+        for (given, threads) in [("-1", all), ("0", all), ("1", 1), ("100000", all), (" 1 ", 1)] {
+            assert_eq!(parse_threads("x", &given.into()), Ok(threads), "{given}");
+        }
+        let line = || "--model m --socket s".split(' ').map(OsString::from);
+        let threads =
+            |variable: &str| parse(line(), Some(variable.into())).unwrap().unwrap().threads;
+        assert_eq!((threads(""), threads("-1")), (None, Some(all)));
     }
 
     #[test]

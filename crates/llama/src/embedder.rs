@@ -1,7 +1,9 @@
 //! Texts as vectors, in a context of their own: it is made when the first text comes.
 
 use crate::args::Pooling;
+use crate::pulse::Phase;
 use crate::refusal::Refusal;
+use crate::tokenizer::Tokenizer;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
 use llama_cpp_2::llama_backend::LlamaBackend;
@@ -26,6 +28,7 @@ pub struct Embedder<'m> {
     pooling: Option<LlamaPoolingType>,
     threads: i32,
     tokens_max: u32,
+    tokenizer: Tokenizer<'m>,
     context: Option<LlamaContext<'m>>,
 }
 
@@ -37,6 +40,7 @@ impl<'m> Embedder<'m> {
         chosen: Option<Pooling>,
         threads: i32,
         context_tokens: u32,
+        tokenizer: Tokenizer<'m>,
     ) -> Embedder<'m> {
         let pooling = match chosen {
             Some(Pooling::Mean) => Some(LlamaPoolingType::Mean),
@@ -45,7 +49,7 @@ impl<'m> Embedder<'m> {
             None => read_pooling(model),
         };
         let tokens_max = context_tokens.min(TEXT_TOKENS_MAX);
-        Embedder { backend, model, pooling, threads, tokens_max, context: None }
+        Embedder { backend, model, pooling, threads, tokens_max, tokenizer, context: None }
     }
 
     /// Makes a vector of length one of every text. `goes_on` is asked between two texts.
@@ -78,14 +82,16 @@ impl<'m> Embedder<'m> {
         text: &str,
     ) -> Result<(Vec<f32>, usize), Refusal> {
         let failed = |error: &dyn std::fmt::Display| Refusal::failed(format!("llama.cpp: {error}"));
-        let tokens = self.model.vocab().tokenize(text.as_bytes(), true, true);
         let most = self.tokens_max as usize;
+        let tokens = self.tokenizer.tokenize(text, "a text of input", most)?;
         if tokens.is_empty() {
             return Err(Refusal::invalid("input: nothing in it that the model can read"));
         }
         if tokens.len() > most {
             return Err(Refusal::too_long("a text of input", tokens.len(), most));
         }
+        // Reading a text may take longer than thinking may.
+        self.tokenizer.pulse.beat(Phase::Decoding);
         let context = self.open(pooling)?;
         context.clear_kv_cache();
         let mut batch = LlamaBatch::new(tokens.len(), 1);

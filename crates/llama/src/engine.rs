@@ -4,15 +4,20 @@
 mod speech;
 
 use crate::embedder::{Embedded, Embedder};
+use crate::grammar::check_converted;
+use crate::job_line::{Awaited, JobLine};
 use crate::logprobs::TokenLogprob;
 use crate::pieces::Pieces;
 use crate::prompt::{self, AnswerForm, Prompt};
 use crate::prompt_cache::{PromptCache, count_common};
+use crate::pulse::{Phase, Pulse};
 use crate::refusal::Refusal;
 use crate::reply::Usage;
 use crate::request::{ChatRequest, EmbeddingRequest};
 use crate::sampler::TokenSampler;
 use crate::template::ChatTemplate;
+use crate::thoughts::{self, ThoughtScanner};
+use crate::tokenizer::Tokenizer;
 use crate::tool_calls::{CallScanner, ToolCall};
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::session::{LlamaStateSeqFlags, SeqState};
@@ -22,15 +27,13 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
 use speech::Answer;
-use std::time::Duration;
-use tokio::runtime::Handle;
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// Tokens of a prompt that are read at once. Between two batches a client that left is noticed.
 pub const BATCH_TOKENS: usize = 512;
-/// Pieces that wait for a slow client; then the model waits, for so long.
-pub const PIECES_MAX: usize = 256;
-const STALL_MAX: Duration = Duration::from_secs(60);
+/// Pieces that wait for a slow client; the model never does. Who is this far behind is cut off.
+pub const PIECES_MAX: usize = 1 << 16;
 /// The one sequence of the context.
 const SEQUENCE: i32 = 0;
 /// The first rule of a grammar, and of one with something around it.
@@ -43,13 +46,27 @@ pub enum Job {
     Embed(EmbeddingRequest, oneshot::Sender<Result<Embedded, Refusal>>),
 }
 
+impl Awaited for Job {
+    fn is_awaited(&self) -> bool {
+        match self {
+            Job::Chat(_, replies) => !replies.is_closed(),
+            Job::Embed(_, reply) => !reply.is_closed(),
+        }
+    }
+}
+
 /// What becomes of a request: refused at once, or begun, texts, ended. A failure may cut it off.
 #[derive(Debug)]
 pub enum Reply {
     Begun,
     Text(String, Vec<TokenLogprob>),
+    /// What the model thinks before it answers.
+    Thought(String),
     Calls(Vec<ToolCall>),
-    Ended { finish: &'static str, usage: Usage },
+    Ended {
+        finish: &'static str,
+        usage: Usage,
+    },
     Refused(Refusal),
 }
 
@@ -73,7 +90,8 @@ pub struct Engine<'m> {
     /// None: the model only makes embeddings.
     pub template: Option<ChatTemplate>,
     pub embedder: Embedder<'m>,
-    pub runtime: Handle,
+    pub tokenizer: Tokenizer<'m>,
+    pub pulse: Arc<Pulse>,
     /// The tokens that the context holds, in their places.
     pub held: Vec<LlamaToken>,
     pub cache: PromptCache<LlamaToken, SeqState>,
@@ -81,23 +99,29 @@ pub struct Engine<'m> {
 
 impl Engine<'_> {
     /// Answers until nobody can ask any more.
-    pub fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
-        while let Some(job) = jobs.blocking_recv() {
+    pub fn run(mut self, jobs: &JobLine<Job>) {
+        while let Some(job) = jobs.pop() {
             match job {
                 Job::Chat(request, replies) => {
                     if let Err(Broken::Refused(refusal)) = self.answer(&request, &replies) {
                         // A client that left needs no refusal.
-                        let _ = self.tell(&replies, Reply::Refused(refusal));
+                        let _ = tell(&replies, Reply::Refused(refusal));
                     }
                 }
                 Job::Embed(request, reply) => {
-                    let embedded = self.embedder.embed(&request.inputs, || !reply.is_closed());
+                    self.pulse.beat(Phase::Decoding);
+                    let pulse = self.pulse.clone();
+                    let embedded = self.embedder.embed(&request.inputs, || {
+                        pulse.beat(Phase::Decoding);
+                        !reply.is_closed()
+                    });
                     if let Some(told) = embedded.transpose() {
                         // A client that left needs no vectors.
                         let _ = reply.send(told);
                     }
                 }
             }
+            self.pulse.beat(Phase::Waiting);
         }
     }
 
@@ -106,19 +130,30 @@ impl Engine<'_> {
         request: &ChatRequest,
         replies: &mpsc::Sender<Reply>,
     ) -> Result<(), Broken> {
+        self.pulse.beat(Phase::Thinking);
+        request.check_tokens(self.model.n_vocab())?;
         let prompt = self.build_prompt(request)?;
+        self.pulse.beat(Phase::Thinking);
         let grammar = self.build_grammar(&prompt.form)?;
-        let tokens = self.tokenize(&prompt.text);
+        self.pulse.beat(Phase::Thinking);
+        let size = self.context.n_ctx() as usize;
+        let tokens = self.tokenizer.tokenize(&prompt.text, "the prompt", size)?;
+        if replies.is_closed() {
+            return Err(Broken::Unheard);
+        }
         let room = self.count_room(&tokens, request)?;
         let cached = self.read_prompt(&tokens, replies)?;
-        self.tell(replies, Reply::Begun)?;
+        tell(replies, Reply::Begun)?;
         let mut sampler = TokenSampler::new(self.model, &request.sampling, grammar);
         let calls = prompt.calls.map(|style| CallScanner::new(style, &request.tools));
-        let pieces = Pieces::new(request.stops.clone());
-        let answer = Answer { request, replies, pieces, calls, logprobs: Vec::new() };
+        let thoughts = ThoughtScanner::new(thoughts::are_opened_by(&prompt.text));
+        // A stop sequence within a forced call would leave half of it.
+        let is_call = matches!(prompt.form, AnswerForm::Call(..));
+        let pieces = Pieces::new(if is_call { vec![] } else { request.stops.clone() });
+        let answer = Answer { request, replies, pieces, thoughts, calls, logprobs: Vec::new() };
         let (finish, completion) = self.speak(answer, &mut sampler, room)?;
         let usage = Usage { prompt: tokens.len(), cached, completion };
-        self.tell(replies, Reply::Ended { finish, usage })
+        tell(replies, Reply::Ended { finish, usage })
     }
 
     fn build_prompt(&self, request: &ChatRequest) -> Result<Prompt, Refusal> {
@@ -131,8 +166,11 @@ impl Engine<'_> {
     /// Makes the sampler that holds an answer to its form.
     fn build_grammar(&self, form: &AnswerForm) -> Result<Option<LlamaSampler>, Refusal> {
         let convert = |field: &str, schema: &serde_json::Value| {
-            json_schema_to_grammar(&schema.to_string()).map_err(|_| {
+            let grammar = json_schema_to_grammar(&schema.to_string()).map_err(|_| {
                 Refusal::invalid(format!("{field}: llama.cpp cannot make a grammar of the schema"))
+            })?;
+            check_converted(&grammar).map(|()| grammar).map_err(|why| {
+                Refusal::invalid(format!("{field}: the grammar of the schema: {why}"))
             })
         };
         let (field, grammar, root) = match form {
@@ -152,18 +190,6 @@ impl Engine<'_> {
                 "{field}: llama.cpp cannot read the grammar, or it is too long"
             ))
         })
-    }
-
-    /// Cuts a prompt into tokens. A template may write the marker of the beginning itself; the
-    /// vocabulary must not add it again.
-    fn tokenize(&self, text: &str) -> Vec<LlamaToken> {
-        let vocab = self.model.vocab();
-        let mut tokens = vocab.tokenize(text.as_bytes(), true, true);
-        let begin = vocab.bos();
-        if vocab.should_add_bos() && tokens.starts_with(&[begin, begin]) {
-            tokens.remove(0);
-        }
-        tokens
     }
 
     /// Returns how many tokens the answer may have.
@@ -249,7 +275,10 @@ impl Engine<'_> {
             let is_last = is_end && at + 1 == tokens.len();
             batch.add(*token, position, &[SEQUENCE], is_last).map_err(|error| failed(&error))?;
         }
-        if let Err(error) = self.context.decode(&mut batch) {
+        self.pulse.beat(Phase::Decoding);
+        let decoded = self.context.decode(&mut batch);
+        self.pulse.beat(Phase::Thinking);
+        if let Err(error) = decoded {
             // Who knows what the context holds now.
             self.keep(0);
             return Err(failed(&error));
@@ -257,15 +286,9 @@ impl Engine<'_> {
         self.held.extend_from_slice(tokens);
         Ok(())
     }
+}
 
-    fn tell(&self, replies: &mpsc::Sender<Reply>, reply: Reply) -> Result<(), Broken> {
-        let reply = match replies.try_send(reply) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Broken::Unheard),
-            Err(mpsc::error::TrySendError::Full(reply)) => reply,
-        };
-        // One client that does not read must not keep the model from all others.
-        let sent = replies.send_timeout(reply, STALL_MAX);
-        self.runtime.block_on(sent).map_err(|_| Broken::Unheard)
-    }
+/// Tells a client something, without ever waiting for it.
+fn tell(replies: &mpsc::Sender<Reply>, reply: Reply) -> Result<(), Broken> {
+    replies.try_send(reply).map_err(|_| Broken::Unheard)
 }

@@ -4,8 +4,12 @@ use crate::args::{Args, CONTEXT_DEFAULT};
 use crate::cores::choose_threads;
 use crate::embedder::Embedder;
 use crate::engine::{BATCH_TOKENS, Engine, Job};
+use crate::job_line::JobLine;
+use crate::memory::limit_cache;
 use crate::prompt_cache::PromptCache;
+use crate::pulse::Pulse;
 use crate::template::{CHATML, ChatTemplate, Markers};
+use crate::tokenizer::Tokenizer;
 use llama_cpp_2::context::params::LlamaContextParams;
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
@@ -13,8 +17,8 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use std::num::NonZeroU32;
 use std::path::Path;
-use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use std::sync::Arc;
+use tokio::sync::oneshot;
 
 /// What clients may know of the model.
 #[derive(Debug, Clone)]
@@ -27,9 +31,9 @@ pub struct About {
 /// Loads the model, tells how that went, and answers requests until nobody can send any more.
 pub fn serve(
     args: &Args,
-    runtime: &Handle,
     tell: oneshot::Sender<Result<About, String>>,
-    jobs: mpsc::Receiver<Job>,
+    jobs: &JobLine<Job>,
+    pulse: &Arc<Pulse>,
 ) {
     // Where nobody listens any more the process is ending: nothing to do.
     let told = |it| _ = tell.send(it);
@@ -53,15 +57,18 @@ pub fn serve(
         context: context.n_ctx(),
         trained: model.n_ctx_train(),
     };
-    let embedder = Embedder::new(&backend, &model, args.pooling, threads, about.context);
+    let tokenizer = || Tokenizer::new(&model, pulse.clone());
+    let embedder =
+        Embedder::new(&backend, &model, args.pooling, threads, about.context, tokenizer());
     let engine = Engine {
         model: &model,
         context,
         template: choose_template(&model),
         embedder,
-        runtime: runtime.clone(),
+        tokenizer: tokenizer(),
+        pulse: pulse.clone(),
         held: Vec::new(),
-        cache: PromptCache::new(args.cache_mib << 20),
+        cache: PromptCache::new(limit_cache(args.cache_mib << 20)),
     };
     told(Ok(about));
     engine.run(jobs);

@@ -30,6 +30,7 @@ impl Usage {
 #[derive(Debug, Default)]
 pub struct GatheredAnswer {
     pub text: String,
+    pub thoughts: String,
     pub logprobs: Vec<TokenLogprob>,
     pub calls: Vec<ToolCall>,
 }
@@ -60,6 +61,9 @@ impl ReplyHead {
     /// A whole answer.
     pub fn answer(&self, said: &GatheredAnswer, finish: &str, usage: Usage) -> Value {
         let mut message = json!({ "role": "assistant", "content": said.text });
+        if !said.thoughts.is_empty() {
+            message["reasoning_content"] = said.thoughts.as_str().into();
+        }
         if !said.calls.is_empty() {
             message["tool_calls"] = list_calls(&said.calls);
             if said.text.is_empty() {
@@ -88,6 +92,11 @@ impl ReplyHead {
             chunk["choices"][0]["logprobs"] = list_logprobs(logprobs);
         }
         chunk
+    }
+
+    /// A chunk with some thought.
+    pub fn thought_chunk(&self, thought: &str) -> Value {
+        self.chunk(json!({ "reasoning_content": thought }), None)
     }
 
     /// A chunk with all calls.
@@ -143,10 +152,15 @@ mod tests {
     #[test]
     fn calls_stand_beside_a_text_that_may_be_null() {
         let call = ToolCall { name: "add".into(), arguments: "{}".into() };
-        let said = GatheredAnswer { calls: vec![call], ..GatheredAnswer::default() };
+        let said = GatheredAnswer {
+            calls: vec![call],
+            thoughts: "hm".into(),
+            ..GatheredAnswer::default()
+        };
         let answer = ReplyHead::new("m", false).answer(&said, "tool_calls", Usage::default());
         let message = &answer["choices"][0]["message"];
         assert_eq!(message["content"], Value::Null);
+        assert_eq!(message["reasoning_content"], "hm");
         assert_eq!(message["tool_calls"][0]["function"]["name"], "add");
         assert_eq!(answer["choices"][0].get("logprobs"), None);
     }

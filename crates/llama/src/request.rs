@@ -8,10 +8,11 @@ mod tools;
 
 #[cfg(test)]
 pub use tools::ToolChoice;
-pub use tools::ToolUse;
+pub use tools::{ToolUse, read_parameters, read_strictness};
 
+use crate::grammar;
 use crate::refusal::Refusal;
-use crate::schema;
+use crate::schema::{self, Strictness};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -37,6 +38,19 @@ const HARMLESS: &[&str] = &[
     "service_tier",
     "prediction",
     "id_slot",
+];
+
+/// What a template is given besides its settings.
+const RESERVED: &[&str] = &[
+    "messages",
+    "tools",
+    "documents",
+    "add_generation_prompt",
+    "continue_final_message",
+    "bos_token",
+    "eos_token",
+    "raise_exception",
+    "strftime_now",
 ];
 
 /// Values with which a field that is not supported changes nothing.
@@ -161,9 +175,23 @@ impl ChatRequest {
         Fields::read(body).and_then(|fields| ChatRequest::take(fields).map_err(Refusal::invalid))
     }
 
+    /// Refuses tokens that the model does not have.
+    pub fn check_tokens(&self, count: i32) -> Result<(), Refusal> {
+        match self.sampling.logit_bias.iter().find(|(token, _)| *token >= count) {
+            None => Ok(()),
+            Some((token, _)) => Err(Refusal::invalid(format!(
+                "logit_bias: the model has {count} tokens, and none has the number {token}"
+            ))),
+        }
+    }
+
     fn take(mut fields: Fields) -> Result<ChatRequest, String> {
         let messages = fields.take("messages")?.ok_or("messages: is missing")?;
-        let limits = [fields.take("max_completion_tokens")?, fields.take("max_tokens")?];
+        let limits: [Option<u32>; 2] =
+            [fields.take("max_completion_tokens")?, fields.take("max_tokens")?];
+        if matches!(limits, [Some(new), Some(old)] if new != old) {
+            return Err("max_tokens: differs from max_completion_tokens; leave one out".into());
+        }
         let tools = ToolUse::take(&mut fields)?;
         let request = ChatRequest {
             messages: message::normalise(messages)?,
@@ -175,7 +203,7 @@ impl ChatRequest {
             output: take_output(&mut fields)?,
             tools,
             logprobs: take_logprobs(&mut fields)?,
-            settings: fields.take("chat_template_kwargs")?.unwrap_or_default(),
+            settings: take_settings(&mut fields)?,
             reasoning_effort: fields.take("reasoning_effort")?,
         };
         fields.refuse_rest()?;
@@ -187,8 +215,23 @@ impl ChatRequest {
 }
 
 fn take_include_usage(fields: &mut Fields) -> Result<bool, String> {
-    let options: Option<Map<String, Value>> = fields.take("stream_options")?;
-    Ok(options.is_some_and(|options| options.get("include_usage") == Some(&Value::Bool(true))))
+    let options: Map<String, Value> = fields.take("stream_options")?.unwrap_or_default();
+    // Padding that hides how long pieces are is not needed on a private socket.
+    refuse_unknown(&options, &["include_usage", "include_obfuscation"], "stream_options")?;
+    match options.get("include_usage") {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(wanted)) => Ok(*wanted),
+        Some(_) => Err("stream_options.include_usage: must be true or false".into()),
+    }
+}
+
+/// Takes the template's settings; none may stand in for what the template is given anyway.
+fn take_settings(fields: &mut Fields) -> Result<Map<String, Value>, String> {
+    let settings: Map<String, Value> = fields.take("chat_template_kwargs")?.unwrap_or_default();
+    match settings.keys().find(|name| RESERVED.contains(&name.as_str())) {
+        Some(name) => Err(format!("chat_template_kwargs.{name}: is no setting of a template")),
+        None => Ok(settings),
+    }
 }
 
 fn take_sampling(fields: &mut Fields) -> Result<Sampling, String> {
@@ -243,10 +286,12 @@ fn take_output(fields: &mut Fields) -> Result<OutputForm, String> {
     let bare: Option<Value> = fields.take("json_schema")?;
     let wanted = match format {
         None => None,
-        Some(format) => read_format(&format).map_err(|why| format!("response_format: {why}"))?,
+        Some(format) => read_format(&format)?,
     };
-    if let Some(schema) = &bare {
-        schema::check(schema).map_err(|why| format!("json_schema: {why}"))?;
+    let bare =
+        bare.map(|it| schema::rewrite(&it, "json_schema", Strictness::Refuse)).transpose()?;
+    if let Some(grammar) = &grammar {
+        grammar::check(grammar).map_err(|why| format!("grammar: {why}"))?;
     }
     match (wanted, bare, grammar) {
         (None, None, None) => Ok(OutputForm::Text),
@@ -256,28 +301,51 @@ fn take_output(fields: &mut Fields) -> Result<OutputForm, String> {
     }
 }
 
-/// Returns the schema of a response format; none: plain text.
+/// Returns the schema of a response format, as llama.cpp keeps it; none: plain text.
 fn read_format(format: &Map<String, Value>) -> Result<Option<Value>, String> {
-    let any_object = || serde_json::json!({ "type": "object" });
-    match format.get("type").and_then(Value::as_str) {
-        Some("text") => Ok(None),
-        Some("json_object") => {
-            let schema = format.get("schema").cloned().unwrap_or_else(any_object);
-            schema::check(&schema)?;
-            Ok(Some(schema))
+    let known: &[&str] = match format.get("type").and_then(Value::as_str) {
+        Some("text") => &["type"],
+        Some("json_object") => &["type", "schema"],
+        Some("json_schema") => &["type", "json_schema"],
+        Some(other) => {
+            return Err(format!(
+                "response_format.type: {other:?} is none of text, json_object, json_schema"
+            ));
         }
-        Some("json_schema") => {
-            let named = format.get("json_schema").ok_or("json_schema: is missing")?;
-            let schema = named.get("schema").cloned().ok_or("json_schema.schema: is missing")?;
-            // Without `strict`, OpenAI promises to do its best; that is said, so it may be done.
-            match named.get("strict") {
-                Some(Value::Bool(false)) => {}
-                _ => schema::check(&schema)?,
-            }
-            Ok(Some(schema))
+        None => return Err("response_format.type: is missing".into()),
+    };
+    refuse_unknown(format, known, "response_format")?;
+    match known.get(1) {
+        None => Ok(None),
+        Some(&"schema") => {
+            let any_object = serde_json::json!({ "type": "object" });
+            let schema = format.get("schema").filter(|it| !it.is_null()).unwrap_or(&any_object);
+            schema::rewrite(schema, "response_format.schema", Strictness::Refuse).map(Some)
         }
-        Some(other) => Err(format!("{other:?} is none of text, json_object, json_schema")),
-        None => Err("type: is missing".into()),
+        Some(_) => read_named_schema(format.get("json_schema").unwrap_or(&Value::Null)).map(Some),
+    }
+}
+
+/// Reads OpenAI's `json_schema`. Without `strict` it promises to do its best, so that may be said.
+fn read_named_schema(named: &Value) -> Result<Value, String> {
+    let place = "response_format.json_schema";
+    let named = named.as_object().ok_or(format!("{place}: must be an object"))?;
+    refuse_unknown(named, &["name", "description", "schema", "strict"], place)?;
+    let strictness = match named.get("strict") {
+        Some(Value::Bool(false)) => Strictness::PassOver,
+        _ => Strictness::Refuse,
+    };
+    let place = format!("{place}.schema");
+    let schema = named.get("schema").ok_or(format!("{place}: is missing"))?;
+    schema::rewrite(schema, &place, strictness)
+}
+
+/// Refuses fields that are not understood, unless they are null.
+fn refuse_unknown(fields: &Map<String, Value>, known: &[&str], place: &str) -> Result<(), String> {
+    let mut given = fields.iter().filter(|(_, value)| !value.is_null());
+    match given.find(|(name, _)| !known.contains(&name.as_str())) {
+        Some((name, _)) => Err(format!("{place}.{name}: this runner cannot do that; leave it out")),
+        None => Ok(()),
     }
 }
 

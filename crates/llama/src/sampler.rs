@@ -29,9 +29,10 @@ impl TokenSampler {
         TokenSampler { chain: build_chain(model, wanted), grammar }
     }
 
-    /// Chooses the token after the last one that was decoded; none: the grammar allows nothing.
-    pub fn choose(&mut self, context: &LlamaContext<'_>) -> Option<LlamaToken> {
-        let Some(grammar) = &mut self.grammar else {
+    /// Chooses the token after the last one that was decoded; none: the grammar allows nothing. It
+    /// holds the answer, not the thoughts before it.
+    pub fn choose(&mut self, context: &LlamaContext<'_>, thinks: bool) -> Option<LlamaToken> {
+        let Some(grammar) = self.grammar.as_mut().filter(|_| !thinks) else {
             return Some(self.chain.sample(context, -1));
         };
         // Most tokens fit: asking the grammar about one of them is far cheaper than about all.
@@ -60,9 +61,11 @@ impl TokenSampler {
 fn build_chain(model: &LlamaModel, wanted: &Sampling) -> LlamaSampler {
     let tokens = model.n_vocab();
     let mut samplers = Vec::new();
-    let known = wanted.logit_bias.iter().filter(|(token, _)| *token < tokens);
-    let biases: Vec<_> =
-        known.map(|(token, bias)| LlamaLogitBias::new(LlamaToken(*token), *bias)).collect();
+    let biases: Vec<_> = wanted
+        .logit_bias
+        .iter()
+        .map(|(token, bias)| LlamaLogitBias::new(LlamaToken(*token), *bias))
+        .collect();
     if !biases.is_empty() {
         samplers.push(LlamaSampler::logit_bias(tokens, &biases));
     }

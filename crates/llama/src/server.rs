@@ -1,7 +1,9 @@
 //! The socket, and OpenAI's addresses behind it.
 
 use crate::engine::{Job, PIECES_MAX, Reply};
+use crate::job_line::{JobLine, Turned};
 use crate::load::About;
+use crate::pulse::Pulse;
 use crate::refusal::Refusal;
 use crate::reply::{GatheredAnswer, ReplyHead, Usage, list_embeddings};
 use crate::request::{ChatRequest, EmbeddingRequest};
@@ -16,8 +18,8 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use std::convert::Infallible;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -37,31 +39,45 @@ const BUSY_SECONDS: u16 = 1;
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// What every connection needs.
-struct Routes {
-    about: About,
-    jobs: mpsc::Sender<Job>,
+pub struct Routes {
+    /// What is known of the model once it is loaded.
+    pub about: OnceLock<About>,
+    pub jobs: Arc<JobLine<Job>>,
+    pub pulse: Arc<Pulse>,
 }
 
-/// Serves until `closed`, then leaves no socket behind.
-pub async fn serve(
-    socket: &Path,
-    about: About,
-    jobs: mpsc::Sender<Job>,
-    mut closed: oneshot::Receiver<()>,
-) -> Result<(), String> {
-    let listener = UnixListener::bind(socket)
-        .map_err(|error| format!("cannot listen at {}: {error}", socket.display()))?;
-    let routes = Arc::new(Routes { about, jobs });
+/// A socket that somebody listens at. Dropping it removes it.
+pub struct Listener {
+    listener: UnixListener,
+    socket: PathBuf,
+}
+
+impl Listener {
+    pub fn bind(socket: &Path) -> Result<Listener, String> {
+        let listener = UnixListener::bind(socket)
+            .map_err(|error| format!("cannot listen at {}: {error}", socket.display()))?;
+        Ok(Listener { listener, socket: socket.to_path_buf() })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Whoever removed it before wanted the same.
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// Serves until it is dropped, or says why it cannot.
+pub async fn serve(at: &Listener, routes: &Arc<Routes>) -> String {
     let free = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     // Dropped at the end, and every connection with it.
     let mut open = JoinSet::new();
     loop {
         let accepted = async {
             let permit = free.clone().acquire_owned().await.expect("it is never closed");
-            listener.accept().await.map(|(stream, _)| (stream, permit))
+            at.listener.accept().await.map(|(stream, _)| (stream, permit))
         };
         tokio::select! {
-            _ = &mut closed => break,
             Some(_) = open.join_next() => {}
             accepted = accepted => match accepted {
                 Ok((stream, permit)) => {
@@ -71,11 +87,10 @@ pub async fn serve(
                         drop(permit);
                     });
                 }
-                Err(error) => return Err(format!("cannot accept: {error}")),
+                Err(error) => return format!("cannot accept: {error}"),
             },
         }
     }
-    std::fs::remove_file(socket).map_err(|error| format!("cannot remove the socket: {error}"))
 }
 
 async fn connection(stream: UnixStream, routes: Arc<Routes>) {
@@ -93,8 +108,10 @@ impl Routes {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path().to_string();
         match (request.method(), path.as_str()) {
-            (&Method::GET, "/health") => whole(200, &json!({ "status": "ok" })),
-            (&Method::GET, "/v1/models") => whole(200, &self.models()),
+            (&Method::GET, "/health") => self.check_health(),
+            (&Method::GET, "/v1/models") => {
+                self.about().map_or_else(|it| refused(&it), |about| whole(200, &list_models(about)))
+            }
             (&Method::POST, "/v1/chat/completions") => {
                 self.complete(request.into_body()).await.unwrap_or_else(|it| refused(&it))
             }
@@ -103,31 +120,47 @@ impl Routes {
             }
             (method, _) => {
                 let message = format!("nothing answers {method} {path}");
-                refused(&Refusal { status: 404, code: "not_found", message })
+                refused(&Refusal::new(404, "not_found", message))
             }
         }
     }
 
-    fn models(&self) -> Value {
-        let About { name, context, trained } = &self.about;
-        let meta = json!({ "n_ctx": context, "n_ctx_train": trained });
-        let model = json!({ "id": name, "object": "model", "owned_by": "llama.cpp", "meta": meta });
-        json!({ "object": "list", "data": [model] })
+    fn check_health(&self) -> Response<Body> {
+        let unwell = |why: &str| refused(&Refusal::new(503, "unavailable", why));
+        match self.about() {
+            Err(loading) => refused(&loading),
+            Ok(_) if self.pulse.is_well() => whole(200, &json!({ "status": "ok" })),
+            Ok(_) => unwell("the model shows no sign of life"),
+        }
+    }
+
+    fn about(&self) -> Result<&About, Refusal> {
+        self.about.get().ok_or_else(|| Refusal::new(503, "unavailable", "the model is loading"))
+    }
+
+    fn join_line(&self, job: Job) -> Result<(), Refusal> {
+        self.jobs.push(job).map_err(|turned| match turned {
+            Turned::Full => {
+                Refusal::new(503, "overloaded", "too many requests wait for this model")
+            }
+            Turned::Closed => Refusal::failed("the model went away"),
+        })
     }
 
     async fn complete(&self, body: Incoming) -> Result<Response<Body>, Refusal> {
+        let about = self.about()?;
         let request = ChatRequest::read(&collected(body).await?)?;
         let (is_stream, include_usage) = (request.stream, request.include_usage);
         let has_logprobs = request.logprobs.is_some();
         let (replies, mut answer) = mpsc::channel(PIECES_MAX);
-        self.jobs.try_send(Job::Chat(Box::new(request), replies)).map_err(|_| busy())?;
+        self.join_line(Job::Chat(Box::new(request), replies))?;
         // Until the prompt is read nothing is promised: a refusal still has its own status.
         match answer.recv().await {
             Some(Reply::Begun) => {}
             Some(Reply::Refused(refusal)) => return Err(refusal),
             _ => return Err(Refusal::failed("the model went away")),
         }
-        let head = ReplyHead::new(&self.about.name, has_logprobs);
+        let head = ReplyHead::new(&about.name, has_logprobs);
         match is_stream {
             true => Ok(streamed(head, answer, include_usage)),
             false => gathered(&head, answer).await,
@@ -135,18 +168,21 @@ impl Routes {
     }
 
     async fn embed(&self, body: Incoming) -> Result<Response<Body>, Refusal> {
+        let about = self.about()?;
         let request = EmbeddingRequest::read(&collected(body).await?)?;
         let base64 = request.base64;
         let (reply, embedded) = oneshot::channel();
-        self.jobs.try_send(Job::Embed(request, reply)).map_err(|_| busy())?;
+        self.join_line(Job::Embed(request, reply))?;
         let embedded = embedded.await.map_err(|_| Refusal::failed("the model went away"))??;
-        Ok(whole(200, &list_embeddings(&self.about.name, &embedded, base64)))
+        Ok(whole(200, &list_embeddings(&about.name, &embedded, base64)))
     }
 }
 
-fn busy() -> Refusal {
-    let message = "too many requests wait for this model".into();
-    Refusal { status: 503, code: "overloaded", message }
+fn list_models(about: &About) -> Value {
+    let About { name, context, trained } = about;
+    let meta = json!({ "n_ctx": context, "n_ctx_train": trained });
+    let model = json!({ "id": name, "object": "model", "owned_by": "llama.cpp", "meta": meta });
+    json!({ "object": "list", "data": [model] })
 }
 
 async fn collected(body: Incoming) -> Result<Bytes, Refusal> {
@@ -155,9 +191,9 @@ async fn collected(body: Incoming) -> Result<Bytes, Refusal> {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) => {
             let message = format!("the body, of {BODY_BYTES_MAX} bytes at most: {error}");
-            Err(Refusal { status: 413, code: "body_too_large", message })
+            Err(Refusal::new(413, "body_too_large", message))
         }
-        Err(_) => Err(Refusal { status: 408, code: "timeout", message: "the body is late".into() }),
+        Err(_) => Err(Refusal::new(408, "timeout", "the body is late")),
     }
 }
 
@@ -173,6 +209,7 @@ async fn gathered(
                 said.text += &piece;
                 said.logprobs.extend(logprobs);
             }
+            Reply::Thought(thought) => said.thoughts += &thought,
             Reply::Calls(calls) => said.calls = calls,
             Reply::Ended { finish, usage } => {
                 return Ok(whole(200, &head.answer(&said, finish, usage)));
@@ -185,12 +222,19 @@ async fn gathered(
 
 fn streamed(head: ReplyHead, answer: mpsc::Receiver<Reply>, include_usage: bool) -> Response<Body> {
     let first = event(&head.chunk(json!({ "role": "assistant", "content": "" }), None));
-    let pieces = stream::unfold(answer, |mut answer| async {
-        answer.recv().await.map(|reply| (reply, answer))
+    let pieces = stream::unfold(Some(answer), |answer| async {
+        let mut answer = answer?;
+        match answer.recv().await {
+            Some(last @ (Reply::Ended { .. } | Reply::Refused(_))) => Some((last, None)),
+            Some(reply) => Some((reply, Some(answer))),
+            // Cut off: who reads this late must not take it for the whole answer.
+            None => Some((Reply::Refused(Refusal::failed("the answer was cut off")), None)),
+        }
     });
     let pieces = pieces.map(move |reply| match reply {
         Reply::Begun => String::new(),
         Reply::Text(text, logprobs) => event(&head.text_chunk(&text, &logprobs)),
+        Reply::Thought(thought) => event(&head.thought_chunk(&thought)),
         Reply::Calls(calls) => event(&head.calls_chunk(&calls)),
         Reply::Ended { finish, usage } => ending(&head, finish, include_usage.then_some(usage)),
         Reply::Refused(refusal) => event(&refusal.body()),

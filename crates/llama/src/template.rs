@@ -99,25 +99,36 @@ impl ChatTemplate {
         given.insert("bos_token".into(), self.markers.begin.clone().into());
         given.insert("eos_token".into(), self.markers.end.clone().into());
         if let Some(tools) = &conversation.tools {
-            given.insert("tools".into(), Value::Array(tools.clone()));
+            given.insert("tools".into(), tools.iter().map(|it| self.disarm(it)).collect());
         }
-        given.extend(conversation.settings.clone());
+        for (name, value) in &conversation.settings {
+            given.insert(name.clone(), self.disarm(value));
+        }
         let template = self.environment.get_template(NAME).map_err(|error| describe(&error))?;
         template.render(json::to_item(&Value::Object(given))).map_err(|error| describe(&error))
     }
 
-    /// Returns a message whose content has no control token: a text cannot end its own role and begin
-    /// another one.
-    fn disarm(&self, message: &Value) -> Value {
-        let mut message = message.clone();
-        let Some(content) = message["content"].as_str() else { return message };
-        let mut text = content.to_string();
-        for control in self.markers.controls.iter().filter(|it| content.contains(it.as_str())) {
+    /// Returns a value in which no text has a control token: a text cannot end its own role and
+    /// begin another one, wherever it stands.
+    fn disarm(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.disarm_text(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.disarm(item)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                fields.map(|(name, it)| (self.disarm_text(name), self.disarm(it))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn disarm_text(&self, given: &str) -> String {
+        let mut text = given.to_string();
+        for control in self.markers.controls.iter().filter(|it| given.contains(it.as_str())) {
             let (first, rest) = control.split_at(control.ceil_char_boundary(1));
             text = text.replace(control, &format!("{first} {rest}"));
         }
-        message["content"] = text.into();
-        message
+        text
     }
 
     /// A template has tools if the name of one shows up in what it writes.

@@ -4,9 +4,10 @@
 mod tests;
 
 use crate::pieces::begun;
-use crate::request::ToolUse;
+use crate::request::{ToolUse, read_parameters, read_strictness};
+use crate::schema::Rewriter;
 use crate::template::ChatTemplate;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// How a model writes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,9 @@ const LLAMA: CallStyle =
 pub const GENERIC: CallStyle =
     CallStyle { open: "", close: "", arguments: "arguments", trigger: "{", is_list: false };
 
+/// What Llama 3 may write before its calls.
+const PYTHON_TAG: &str = "<|python_tag|>";
+
 /// A call that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
@@ -68,33 +72,26 @@ impl CallStyle {
 
     /// Returns the schema of one call of an allowed tool.
     pub fn schema_of_call(&self, tools: &ToolUse) -> Result<Value, String> {
-        let mut definitions = Map::new();
+        let mut rewriter = Rewriter::default();
         let mut calls = Vec::new();
         for tool in tools.allowed() {
-            let function = &tool["function"];
-            let mut parameters = function["parameters"].clone();
-            if !parameters.is_object() {
-                parameters = json!({ "type": "object" });
-            }
-            // References lead from the root, which is no longer the root of the parameters.
-            for place in ["$defs", "definitions"] {
-                hoist(&mut parameters, place, &mut definitions)?;
-            }
+            let name = &tool["function"]["name"];
+            let parameters = match read_parameters(tool) {
+                Some(schema) => rewriter.add(schema, "tools", read_strictness(tool))?,
+                None => json!({ "type": "object" }),
+            };
             calls.push(json!({
                 "type": "object",
-                "properties": { "name": { "const": function["name"] }, self.arguments: parameters },
+                "properties": { "name": { "const": name }, self.arguments: parameters },
                 "required": ["name", self.arguments],
                 "additionalProperties": false,
             }));
         }
-        let mut schema = match calls.len() {
+        let schema = match calls.len() {
             1 => calls.remove(0),
             _ => json!({ "anyOf": calls }),
         };
-        for (place, defined) in definitions {
-            schema[place] = defined;
-        }
-        Ok(schema)
+        Ok(rewriter.finish(schema))
     }
 
     /// Wraps a grammar of a call, whose first rule is `root`, in what stands around a call.
@@ -104,23 +101,47 @@ impl CallStyle {
         format!("{wrapped} ::= {open} root {close}\n{grammar}")
     }
 
-    /// Finds the text before the calls, and the calls; none where it cannot be read as such.
+    /// Finds the text around the calls, and the calls; none where it cannot be read as such.
     fn parse(
         &self,
         text: &str,
         is_known: impl Fn(&str) -> bool,
     ) -> Option<(String, Vec<ToolCall>)> {
         if self.open.is_empty() {
-            let call = self.read_call(&first_json(text)?)?;
-            return is_known(&call.name).then(|| (String::new(), vec![call]));
+            let (said, calls) = self.read_bare_calls(text)?;
+            return calls.iter().all(|it| is_known(&it.name)).then_some((said, calls));
         }
         let (before, rest) = text.split_once(self.trigger)?;
-        let bodies = match self.is_list {
-            true => first_json(rest)?.as_array()?.clone(),
-            false => rest.split(self.trigger).map(first_json).collect::<Option<_>>()?,
-        };
+        let mut said = before.trim_end().to_string();
+        let mut bodies = Vec::new();
+        for part in rest.split(self.trigger) {
+            let (body, behind) = first_json(part)?;
+            match body {
+                Value::Array(all) if self.is_list => bodies.extend(all),
+                body => bodies.push(body),
+            }
+            // What the model says behind a call is said too.
+            let behind = behind.trim_start();
+            let behind = behind.strip_prefix(self.close.trim()).unwrap_or(behind).trim();
+            if !behind.is_empty() {
+                said = format!("{said}\n{behind}").trim_start().to_string();
+            }
+        }
         let calls: Vec<_> = bodies.iter().map(|it| self.read_call(it)).collect::<Option<_>>()?;
-        (!calls.is_empty()).then(|| (before.trim_end().to_string(), calls))
+        (!calls.is_empty()).then_some((said, calls))
+    }
+
+    /// Reads calls that stand alone, one behind the other, and what is said behind them.
+    fn read_bare_calls(&self, text: &str) -> Option<(String, Vec<ToolCall>)> {
+        let mut rest = text.trim_start();
+        rest = rest.strip_prefix(PYTHON_TAG).unwrap_or(rest).trim_start();
+        let mut calls = Vec::new();
+        while calls.is_empty() || rest.starts_with('{') {
+            let (call, behind) = first_json(rest)?;
+            calls.push(self.read_call(&call)?);
+            rest = behind.trim_start_matches(|sign: char| sign == ';' || sign.is_whitespace());
+        }
+        Some((rest.trim_end().to_string(), calls))
     }
 
     fn read_call(&self, call: &Value) -> Option<ToolCall> {
@@ -135,25 +156,11 @@ impl CallStyle {
     }
 }
 
-/// Reads the JSON value that a text begins with.
-fn first_json(text: &str) -> Option<Value> {
-    serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
-}
-
-/// Moves the definitions of one tool to the root, where all tools have theirs.
-fn hoist(from: &mut Value, place: &str, into: &mut Map<String, Value>) -> Result<(), String> {
-    let Some(Value::Object(defined)) = from.as_object_mut().and_then(|it| it.shift_remove(place))
-    else {
-        return Ok(());
-    };
-    let all = into.entry(place).or_insert_with(|| json!({}));
-    for (name, schema) in defined {
-        if all.get(&name).is_some_and(|other| *other != schema) {
-            return Err(format!("tools: two of them define {name:?} differently in {place}"));
-        }
-        all[name] = schema;
-    }
-    Ok(())
+/// Reads the JSON value that a text begins with; returns what stands behind it too.
+fn first_json(text: &str) -> Option<(Value, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
 }
 
 /// The instruction for a model whose template has no tools.
@@ -208,12 +215,15 @@ impl CallScanner {
 
     /// An answer that is a call as a whole begins with a brace.
     fn passes_before_object(&mut self) -> usize {
-        match self.held.trim_start().chars().next() {
-            None if !self.passed => 0,
-            Some('{') if !self.passed => {
+        let begin = self.held.trim_start();
+        let is_open = begin.is_empty() || PYTHON_TAG.starts_with(begin);
+        let is_call = begin.starts_with('{') || begin.starts_with(PYTHON_TAG);
+        match self.passed {
+            false if is_call => {
                 self.holds = true;
                 0
             }
+            false if is_open => 0,
             _ => {
                 self.passed = true;
                 self.held.len()

@@ -23,7 +23,12 @@ pub(crate) struct ModelFile {
     context: Option<u32>,
     /// Memory of a conversation of the usual length, where its head tells.
     pub cache_bytes: Option<u64>,
+    /// Whether it makes vectors of texts, instead of answers.
+    pub makes_embeddings: bool,
 }
+
+/// Kinds of pooling with which a model makes embeddings: mean, first token, last token.
+const POOLINGS: std::ops::RangeInclusive<u32> = 1..=3;
 
 impl ModelFile {
     /// Looks at the file's head; a message begins with `model_path`.
@@ -78,7 +83,9 @@ fn inspect(path: &Path) -> Result<ModelFile> {
     let facts = gguf::read(BufReader::new(file), meta.len()).map_err(|why| invalid(&why))?;
     let tokens = facts.context.unwrap_or(u32::MAX).min(CONTEXT_TOKENS_DEFAULT);
     let cache_bytes = facts.shape.cache_bytes(tokens);
-    Ok(ModelFile { name: name(&facts, &path), path, context: facts.context, cache_bytes })
+    let makes_embeddings = facts.pooling.is_some_and(|kind| POOLINGS.contains(&kind));
+    let (name, context) = (name(&facts, &path), facts.context);
+    Ok(ModelFile { path, name, context, cache_bytes, makes_embeddings })
 }
 
 /// Resolves the folder of a file and keeps the file's own name.
@@ -122,7 +129,8 @@ mod tests {
     #[test]
     fn a_model_reads_what_is_wanted_and_what_it_was_trained_on() {
         let (path, name) = (PathBuf::from("/m"), String::from("m"));
-        let whole = ModelFile { path, name, context: None, cache_bytes: None };
+        let (context, cache_bytes) = (None, None);
+        let whole = ModelFile { path, name, context, cache_bytes, makes_embeddings: false };
         let file = |context| ModelFile { context, ..whole.clone() };
         for (trained, wanted, tokens) in [
             (Some(32_768), None, 8_192),

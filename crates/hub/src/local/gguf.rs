@@ -41,6 +41,8 @@ pub(super) struct Facts {
     /// Tokens it was trained on.
     pub context: Option<u32>,
     pub shape: Shape,
+    /// How the vectors of its tokens become that of a text, as llama.cpp numbers it.
+    pub pooling: Option<u32>,
 }
 
 /// What decides how much memory a conversation takes.
@@ -120,6 +122,7 @@ impl<R: Read> Source<R> {
                 ("general.name", STRING) => facts.name = Some(self.string()?),
                 ("general.alignment", U32) => alignment = u64::from(self.u32()?),
                 (key, U32) if key.ends_with(".context_length") => facts.context = Some(self.u32()?),
+                (key, U32) if key.ends_with(".pooling_type") => facts.pooling = Some(self.u32()?),
                 (key, U32) => {
                     let number = self.u32()?;
                     let name = key.split_once('.').map_or("", |(_, name)| name);

@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::place::Place;
-use super::program::Program;
+use super::program::{Program, Wanted};
 use super::tail::Tail;
 use althing_stdx::{Fault, Kind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -32,15 +32,12 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a runner for `model` and waits until it is ready. Dropping the future ends it.
-    pub(super) async fn start(
-        options: &Options,
-        model: &Path,
-        context_tokens: u32,
-    ) -> Result<(Process, Child)> {
+    /// Starts a runner and waits until it is ready. Dropping the future ends it.
+    pub(super) async fn start(options: &Options, wanted: &Wanted<'_>) -> Result<(Process, Child)> {
+        let model = wanted.model;
         let program = Program::find(options)?;
         let place = Place::new(options)?;
-        let command = &mut program.command(options, model, context_tokens, &place.socket());
+        let command = &mut program.command(options, wanted, &place.socket());
         let spawned = command.spawn();
         let name = program.name();
         let mut child = spawned.map_err(|error| failed(format!("cannot start {name}: {error}")))?;

@@ -2,6 +2,7 @@
 
 use super::Options;
 use althing_stdx::{Fault, Kind, Result};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio::process::Command;
@@ -29,9 +30,26 @@ const ENVIRONMENT: &[&str] = &[
     "LLAMA_ARG_THREADS",
 ];
 
+/// Settings of the library that runs llama.cpp's threads.
+const PREFIXES: &[&str] = &["OMP_", "GOMP_"];
+/// Threads that wait for each other sleep instead of spinning, unless the person says otherwise:
+/// spinning takes the processor from the one that is waited for.
+const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
+/// The longest text that is embedded.
+const EMBEDDED_TOKENS_MAX: u32 = 2_048;
+
 /// llama-server does not notice that its parent died. This shell does, and ends the group then; it
 /// also ends it when the server is gone, so that nobody waits for a shell.
 const GUARD: &str = r#"("$@" </dev/null; kill -9 0) & read -r _; kill -9 0"#;
+
+/// What a runner shall serve.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub model: &'a Path,
+    pub context_tokens: u32,
+    /// Whether the model makes vectors of texts, instead of answers.
+    pub makes_embeddings: bool,
+}
 
 /// The program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,15 +80,9 @@ impl Program {
         }
     }
 
-    /// The command that serves `model` at `socket`, in a group of its own. It ends when its
+    /// The command that serves the model at `socket`, in a group of its own. It ends when its
     /// standard input closes.
-    pub(super) fn command(
-        &self,
-        options: &Options,
-        model: &Path,
-        context_tokens: u32,
-        socket: &Path,
-    ) -> Command {
+    pub(super) fn command(&self, options: &Options, wanted: &Wanted<'_>, socket: &Path) -> Command {
         let mut command = match self {
             Program::Own(program) => Command::new(program),
             Program::Server(program) => {
@@ -79,20 +91,35 @@ impl Program {
                 guarded
             }
         };
-        command.arg("--model").arg(model);
+        command.arg("--model").arg(wanted.model);
         match self {
             // A host that ends in `.sock` is a Unix socket.
             Program::Server(_) => command.arg("--host").arg(socket).args(["--parallel", "1"]),
             Program::Own(_) => command.arg("--socket").arg(socket),
         };
         let context = if let Program::Server(_) = self { "--ctx-size" } else { "--context" };
-        command.args([context, &context_tokens.to_string()]);
-        let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, options.env.get(*name)?)));
-        command.env_clear().envs(kept).current_dir("/");
+        command.args([context, &wanted.context_tokens.to_string()]);
+        if let Program::Server(_) = self
+            && wanted.makes_embeddings
+        {
+            // A text must be read at once; our own runner knows both by itself.
+            let tokens = wanted.context_tokens.min(EMBEDDED_TOKENS_MAX).to_string();
+            command.args(["--embeddings", "--batch-size", &tokens, "--ubatch-size", &tokens]);
+        }
+        command.env_clear().env(WAIT_POLICY, "passive").envs(keep_environment(&options.env));
+        command.current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);
         command
     }
+}
+
+/// Returns what of the environment a runner gets.
+fn keep_environment(env: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
+    let is_kept = |name: &str| {
+        ENVIRONMENT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    env.iter().filter(move |(name, _)| is_kept(name))
 }
 
 fn is_program(file: &Path) -> bool {
@@ -150,10 +177,36 @@ mod tests {
     fn a_runner_gets_no_keys() {
         let mut options = options("/bin");
         options.env.insert("OPENAI_API_KEY".into(), "sk-secret".into());
-        let command =
-            Program::Own("/own".into()).command(&options, "/m".as_ref(), 64, "/s".as_ref());
-        let names: Vec<_> = command.as_std().get_envs().map(|(name, _)| name).collect();
-        assert_eq!(names, ["PATH"]);
+        let own = Program::Own("/own".into());
+        let given = |options: &Options| {
+            let command = own.command(options, &wanted(false), "/s".as_ref());
+            let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_string();
+            let envs = command.as_std().get_envs();
+            envs.map(|(name, value)| [text(name), text(value.unwrap())]).collect::<Vec<_>>()
+        };
+        assert_eq!(given(&options), [["OMP_WAIT_POLICY", "passive"], ["PATH", "/bin"]]);
+        // What the person says goes before.
+        for (name, value) in [("GOMP_SPINCOUNT", "5"), ("OMP_WAIT_POLICY", "active")] {
+            options.env.insert(name.into(), value.into());
+        }
+        let expected = [["GOMP_SPINCOUNT", "5"], ["OMP_WAIT_POLICY", "active"], ["PATH", "/bin"]];
+        assert_eq!(given(&options), expected);
+    }
+
+    fn wanted(makes_embeddings: bool) -> Wanted<'static> {
+        Wanted { model: Path::new("/m"), context_tokens: 64, makes_embeddings }
+    }
+
+    #[test]
+    fn a_model_of_embeddings_is_served_as_such() {
+        let options = options("/bin");
+        let has = |program: Program, makes_embeddings: bool| {
+            let command = program.command(&options, &wanted(makes_embeddings), "/s".as_ref());
+            command.as_std().get_args().any(|it| it == "--embeddings")
+        };
+        assert!(has(Program::Server("/server".into()), true));
+        assert!(!has(Program::Server("/server".into()), false));
+        assert!(!has(Program::Own("/own".into()), true));
     }
 
     #[test]
@@ -162,7 +215,7 @@ mod tests {
             (Program::Own("/own".into()), "--context"),
             (Program::Server("/server".into()), "--ctx-size"),
         ] {
-            let command = program.command(&options("/bin"), "/m".as_ref(), 64, "/s".as_ref());
+            let command = program.command(&options("/bin"), &wanted(false), "/s".as_ref());
             let words: Vec<_> = command.as_std().get_args().collect();
             assert!(words.windows(2).any(|it| it == [option, "64"]), "{words:?}");
         }

@@ -1,11 +1,12 @@
 //! An answer while it is written: token by token, until the model or the client has had enough.
 
-use super::{Broken, Engine, Reply};
+use super::{Broken, Engine, Reply, tell};
 use crate::logprobs::{RankedToken, TokenLogprob, rank};
 use crate::pieces::Pieces;
 use crate::refusal::Refusal;
 use crate::request::ChatRequest;
 use crate::sampler::TokenSampler;
+use crate::thoughts::ThoughtScanner;
 use crate::tool_calls::CallScanner;
 use llama_cpp_2::token::LlamaToken;
 use tokio::sync::mpsc;
@@ -15,6 +16,7 @@ pub(super) struct Answer<'j> {
     pub request: &'j ChatRequest,
     pub replies: &'j mpsc::Sender<Reply>,
     pub pieces: Pieces,
+    pub thoughts: ThoughtScanner,
     pub calls: Option<CallScanner>,
     /// Of tokens whose text is not told yet.
     pub logprobs: Vec<TokenLogprob>,
@@ -33,7 +35,8 @@ impl Engine<'_> {
         let mut bytes = Vec::new();
         let (mut finish, mut said, mut stopped) = ("length", 0, false);
         while said < room {
-            let chosen = sampler.choose(&self.context);
+            let thinks = answer.thoughts.thinks();
+            let chosen = sampler.choose(&self.context, thinks);
             let token = chosen.ok_or_else(|| {
                 Refusal::failed("llama.cpp: no token fits the form that was asked for")
             })?;
@@ -43,13 +46,14 @@ impl Engine<'_> {
                 break;
             }
             bytes.clear();
-            // The markers of calls are special tokens of some vocabularies.
-            vocab.token_to_piece_into(token, &mut bytes, answer.calls.is_some(), None);
+            // The markers of calls and thoughts are special tokens of some vocabularies.
+            let shows_markers = thinks || answer.calls.is_some();
+            vocab.token_to_piece_into(token, &mut bytes, shows_markers, None);
             if let Some(top) = answer.request.logprobs {
                 answer.logprobs.push(self.rank_token(token, &bytes, top));
             }
             let (text, ended) = answer.pieces.push(&bytes);
-            self.say(&mut answer, text)?;
+            say(&mut answer, text)?;
             if ended {
                 (finish, stopped) = ("stop", true);
                 break;
@@ -58,25 +62,8 @@ impl Engine<'_> {
                 self.decode(&[token], true)?;
             }
         }
-        let called = self.finish_answer(answer, stopped)?;
+        let called = finish_answer(answer, stopped)?;
         Ok((if called { "tool_calls" } else { finish }, said))
-    }
-
-    /// Tells what is left of an answer; says whether it ended with calls.
-    fn finish_answer(&self, mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> {
-        let pieces = std::mem::replace(&mut answer.pieces, Pieces::new(vec![]));
-        if !stopped {
-            self.say(&mut answer, pieces.finish())?;
-        }
-        let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
-            return Ok(false);
-        };
-        self.say(&mut answer, text)?;
-        if calls.is_empty() {
-            return Ok(false);
-        }
-        self.tell(answer.replies, Reply::Calls(calls))?;
-        Ok(true)
     }
 
     /// Looks up how likely a token was, before samplers changed anything.
@@ -91,20 +78,52 @@ impl Engine<'_> {
         let top = top.collect();
         TokenLogprob { chosen: RankedToken { bytes: bytes.to_vec(), logprob }, top }
     }
+}
 
-    /// Tells some text; a token may have none, and yet a client that left is noticed.
-    fn say(&self, answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
-        let text = match &mut answer.calls {
-            None => text,
-            Some(calls) => calls.push(&text),
-        };
-        match text.is_empty() {
-            true if answer.replies.is_closed() => Err(Broken::Unheard),
-            true => Ok(()),
-            false => {
-                let logprobs = std::mem::take(&mut answer.logprobs);
-                self.tell(answer.replies, Reply::Text(text, logprobs))
-            }
+/// Tells what is left of an answer; says whether it ended with calls.
+fn finish_answer(mut answer: Answer<'_>, stopped: bool) -> Result<bool, Broken> {
+    let pieces = std::mem::replace(&mut answer.pieces, Pieces::new(vec![]));
+    if !stopped {
+        say(&mut answer, pieces.finish())?;
+    }
+    let thought = answer.thoughts.finish();
+    tell_thought(&answer, thought)?;
+    let Some((text, calls)) = answer.calls.take().map(CallScanner::finish) else {
+        return Ok(false);
+    };
+    say_content(&mut answer, text)?;
+    if calls.is_empty() {
+        return Ok(false);
+    }
+    tell(answer.replies, Reply::Calls(calls))?;
+    Ok(true)
+}
+
+/// Tells some text; a token may have none, and yet a client that left is noticed.
+fn say(answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
+    let (thought, text) = answer.thoughts.push(&text);
+    tell_thought(answer, thought)?;
+    say_content(answer, text)
+}
+
+fn tell_thought(answer: &Answer<'_>, thought: String) -> Result<(), Broken> {
+    match thought.is_empty() {
+        true => Ok(()),
+        false => tell(answer.replies, Reply::Thought(thought)),
+    }
+}
+
+fn say_content(answer: &mut Answer<'_>, text: String) -> Result<(), Broken> {
+    let text = match &mut answer.calls {
+        None => text,
+        Some(calls) => calls.push(&text),
+    };
+    match text.is_empty() {
+        true if answer.replies.is_closed() => Err(Broken::Unheard),
+        true => Ok(()),
+        false => {
+            let logprobs = std::mem::take(&mut answer.logprobs);
+            tell(answer.replies, Reply::Text(text, logprobs))
         }
     }
 }

@@ -34,18 +34,62 @@ fn what_the_runner_cannot_do_is_refused_by_name() {
         ("tool_choice", json!("required")),
         ("response_format", json!({ "type": "xml" })),
         ("response_format", json!({ "type": "json_schema" })),
+        ("response_format.strict", json!({ "type": "text", "strict": true })),
+        ("grammar", json!("root ::= \"a\"{5,1}")),
+        ("json_schema.maxLength", json!({ "type": "string", "minLength": 2, "maxLength": 1 })),
         ("messages", json!([])),
         ("messages", json!([{ "role": "bard", "content": "hi" }])),
         ("messages", json!([{ "role": "user", "content": [{ "type": "image_url" }] }])),
         ("cache_prompt", json!(false)),
+        ("chat_template_kwargs.messages", json!({ "messages": [] })),
+        ("chat_template_kwargs.add_generation_prompt", json!({ "add_generation_prompt": false })),
+        ("stream_options.x", json!({ "x": 1 })),
+        ("stream_options.include_usage", json!({ "include_usage": 1 })),
         ("timings_per_token", json!(true)),
     ] {
-        let why = read(json!({ field: value })).expect_err(field).message;
-        assert!(why.starts_with(&format!("{field}: ")), "{why}");
+        let name = field.split('.').next().unwrap();
+        let why = read(json!({ name: value })).expect_err(field).message;
+        assert!(why.starts_with(field), "{why}");
     }
+    let two = json!({ "max_tokens": 1, "max_completion_tokens": 2 });
+    assert!(read(two).unwrap_err().message.starts_with("max_tokens: differs"));
+    let biased = read(json!({ "logit_bias": { "99": 1 } })).unwrap();
+    assert!(biased.check_tokens(99).unwrap_err().message.starts_with("logit_bias: the model has"));
+    assert!(biased.check_tokens(100).is_ok());
     let both = json!({ "tools": [tool("f")], "response_format": { "type": "json_object" } });
     assert!(read(both).unwrap_err().message.starts_with("response_format: "));
     assert_eq!(ChatRequest::read(b"{}").unwrap_err().message, "messages: is missing");
+}
+
+#[test]
+fn fields_of_messages_are_refused_by_their_place() {
+    let call = |function: Value| json!([{ "id": "1", "type": "function", "function": function }]);
+    for (field, value, why) in [
+        ("images", json!(["x"]), "messages[1].images: this runner cannot do that"),
+        ("audio", json!({ "id": "x" }), "messages[1].audio: this runner cannot do that"),
+        ("function_call", json!({}), "messages[1].function_call: this runner cannot do that"),
+        ("prefix", json!(true), "messages[1].prefix: this runner cannot do that"),
+        ("name", json!(3), "messages[1].name: must be a text"),
+        ("reasoning_content", json!("\0"), "messages[1].reasoning_content: a zero byte"),
+        ("content", json!([{ "type": "image_url" }]), "messages[1].content[0]: a part of type"),
+        ("content", json!(3), "messages[1].content: must be a text"),
+        ("tool_calls", json!("x"), "messages[1].tool_calls: must be a list"),
+        ("tool_calls", call(json!({})), "messages[1].tool_calls[0].function.name: is missing"),
+        (
+            "tool_calls",
+            call(json!({ "name": "f", "arguments": "{\"x\": " })),
+            "messages[1].tool_calls[0].function.arguments: must be a JSON object, as text",
+        ),
+    ] {
+        let mut message = json!({ "role": "assistant" });
+        message[field] = value;
+        let messages = json!([{ "role": "user", "content": "hi" }, message]);
+        let refused = read(json!({ "messages": messages })).unwrap_err().message;
+        assert!(refused.starts_with(why), "{refused}");
+    }
+    let harmless = json!({ "role": "assistant", "content": "x", "refusal": null, "audio": null,
+                           "annotations": [], "prefix": false, "tool_calls": [] });
+    assert!(read(json!({ "messages": [harmless] })).is_ok());
 }
 
 #[test]
@@ -117,4 +161,19 @@ fn inputs_of_embeddings_are_texts() {
         let why = read(body).unwrap_err().message;
         assert!(why.starts_with(&format!("{field}: ")), "{why}");
     }
+}
+
+#[test]
+fn strict_tools_are_checked_like_answers() {
+    let tool = |strict: bool, schema: Value| {
+        let function = json!({ "name": "f", "parameters": schema, "strict": strict });
+        read(json!({ "tools": [{ "type": "function", "function": function }] }))
+    };
+    let loose = json!({ "type": "object", "minProperties": 1 });
+    let why = tool(true, loose.clone()).unwrap_err().message;
+    assert!(why.starts_with("tools[0].function.parameters.minProperties: cannot"), "{why}");
+    assert!(tool(false, loose).is_ok());
+    let impossible = json!({ "properties": { "a": { "minLength": 5, "maxLength": 1 } } });
+    let why = tool(false, impossible).unwrap_err().message;
+    assert!(why.starts_with("tools[0].function.parameters.properties.a.maxLength: "), "{why}");
 }

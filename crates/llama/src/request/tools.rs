@@ -1,6 +1,7 @@
 //! The tools that a request offers, and whether one must be called.
 
-use super::Fields;
+use super::{Fields, refuse_unknown};
+use crate::schema::{self, Strictness};
 use serde_json::Value;
 
 /// More tools would not fit into the context of a model in a file.
@@ -46,6 +47,9 @@ impl ToolUse {
         {
             return Err("tools: each must be of type \"function\" and have a name".into());
         }
+        for (at, tool) in tools.iter().enumerate() {
+            check_tool(tool, &format!("tools[{at}]"))?;
+        }
         let tool_use = ToolUse { tools, choice, single: parallel == Some(false) };
         match &tool_use.choice {
             ToolChoice::Required | ToolChoice::Named(_) if tool_use.tools.is_empty() => {
@@ -78,6 +82,32 @@ impl ToolUse {
 
     fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().filter_map(|tool| tool["function"]["name"].as_str())
+    }
+}
+
+/// Refuses what is not understood of a tool, and parameters that a call could not be held to.
+fn check_tool(tool: &Value, place: &str) -> Result<(), String> {
+    let place = format!("{place}.function");
+    if let Some(function) = tool["function"].as_object() {
+        refuse_unknown(function, &["name", "description", "parameters", "strict"], &place)?;
+    }
+    if let Some(parameters) = read_parameters(tool) {
+        schema::rewrite(parameters, &format!("{place}.parameters"), read_strictness(tool))?;
+    }
+    Ok(())
+}
+
+/// Returns the schema of a tool's arguments; none: they may be any object.
+pub fn read_parameters(tool: &Value) -> Option<&Value> {
+    let parameters = &tool["function"]["parameters"];
+    parameters.as_object().filter(|it| !it.is_empty()).map(|_| parameters)
+}
+
+/// Says whether the client insists on the schema of a tool.
+pub fn read_strictness(tool: &Value) -> Strictness {
+    match tool["function"]["strict"] == true {
+        true => Strictness::Refuse,
+        false => Strictness::PassOver,
     }
 }
 

@@ -186,7 +186,7 @@ fn what_the_runner_cannot_do_is_refused_by_name() {
         (json!({ "audio": {} }), "audio: this runner cannot do that"),
         (json!({ "n": 2 }), "n: this runner cannot do that"),
         (json!({ "reasoning_effort": "high" }), "reasoning_effort: the model's template"),
-        (json!({ "grammar": "root ::= (" }), "grammar: llama.cpp cannot read the grammar"),
+        (json!({ "grammar": "root ::= (" }), "grammar: line 1: ) is missing"),
     ] {
         let refused = served.refused(fields);
         assert!(refused.starts_with(why), "{refused}");

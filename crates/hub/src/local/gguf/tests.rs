@@ -42,6 +42,7 @@ fn whole() -> Vec<u8> {
         ("llama.context_length", U32, 2048u32.to_le_bytes().to_vec()),
         ("some.numbers", LIST, words()),
         ("some.long", STRING, text(&"x".repeat(3_000))),
+        ("llama.pooling_type", U32, 1u32.to_le_bytes().to_vec()),
         ("some.flag", 7, vec![1]),
     ];
     let mut bytes = [head(3, 2, &facts), tensor(64, 0, 0), tensor(64, 8, 256)].concat();
@@ -59,7 +60,8 @@ fn check(bytes: &[u8], expected: &str) {
 #[test]
 fn a_whole_file_tells_its_facts() {
     let bytes = whole();
-    let facts = Facts { name: Some("Tiny".into()), context: Some(2048), ..Facts::default() };
+    let (name, pooling) = (Some("Tiny".into()), Some(1));
+    let facts = Facts { name, context: Some(2048), pooling, ..Facts::default() };
     assert_eq!(read(&bytes[..], bytes.len() as u64), Ok(facts));
 }
 
