@@ -248,6 +248,7 @@ pub enum Note {
 pub struct Fitted {
     pub model: String,
     /// The first seat of those that read the same prompts.
+    #[serde(default)]
     pub seat: usize,
     /// Which of the run's transcripts.
     pub transcript: String,

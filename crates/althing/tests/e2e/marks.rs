@@ -45,10 +45,11 @@ fn a_run_that_goes_on_from_another_takes_the_marks_along() {
     let prompt = upstream.requests()[asked].prompt();
     let stands = [
         " Ada]\n(not stated)\n",
-        "Bob, cut off: it repeated itself]\nTea is good.",
+        "Bob, cut off: it repeated itself]\nTea is good. Tea is good.\n",
         " Cyd]\nCoffee.",
     ];
-    let synthesis = "the earlier synthesis]\nTea is good.\n\n(cut off: it repeated itself)\n";
+    let synthesis =
+        "the earlier synthesis]\nTea is good. Tea is good.\n\n(cut off: it repeated itself)\n";
     for words in stands.iter().chain([&synthesis]) {
         assert!(prompt.contains(words), "no '{words}' in {prompt}");
     }

@@ -241,7 +241,8 @@ fn another_model_of_an_agent_answers_for_one_that_fails() {
 #[test]
 fn a_long_task_comes_through() {
     let upstream = council();
-    let home = home(&upstream);
+    // The judge is a model that nobody knows.
+    let home = home(&upstream).set("ALTHING_CONTEXT_TOKENS", "200000");
     let as_argument = |name: &str| {
         let mut agent = fake(&home, name, "argument -");
         agent["prompt_mode"] = json!("arg");

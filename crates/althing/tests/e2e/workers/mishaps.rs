@@ -43,7 +43,9 @@ fn one_that_hangs_is_given_up_and_started_again() {
 #[test]
 fn one_that_floods_is_cut() {
     let Some((home, calls)) = check("odd_flood", 60) else { return };
-    assert!(calls[0].result.ends_with("[cut off: 16384 of 1000000 bytes]"), "{calls:?}");
+    // As much as the window of a model that nobody knows holds beside an answer.
+    assert!(calls[0].result.ends_with(" of 1000000 bytes]"), "{calls:?}");
+    assert!((2_000..16_500).contains(&calls[0].result.len()), "{}", calls[0].result.len());
     let folder = home.data().join("workers");
     let sizes = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().metadata().unwrap().len());
     let bytes: u64 = sizes.sum();

@@ -63,7 +63,7 @@ fn looping(seen: &Seen) -> String {
 async fn a_synthesis_that_was_cut_off_says_so_and_is_sent_once() {
     let upstream = Upstream::start(Options::default().text(looping));
     let face = face(&upstream).await;
-    let end = "\n\nOpen: None\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)";
+    let end = "\n\nOpen: (not stated)\n\nConsensus: YES\n\n(The synthesis is cut off: it repeated itself.)";
     let whole = face.ask("POST", PATH, &body(PATH, "althing/standard", false)).await.json();
     let text = whole["choices"][0]["message"]["content"].as_str().unwrap();
     assert!(text.starts_with("Tea is good.") && text.ends_with(end), "{text}");
