@@ -82,15 +82,22 @@ impl Transcript {
         Transcript { aside: Some(aside), ..self.clone() }
     }
 
-    /// Returns the same with only what `name` said in the first round.
-    pub fn with_first_round_of(&self, name: &str) -> Transcript {
-        let mut transcript = self.clone();
+    /// Returns a transcript called `name` with only what `speaker` said in the first round.
+    pub fn with_first_round_of(&self, speaker: &str, name: &'static str) -> Transcript {
+        let mut transcript = Transcript { name, ..self.clone() };
         if let Some(first) = transcript.rounds.first_mut() {
-            first
-                .quotes
-                .retain(|quote| quote.name == name || quote.name.starts_with(&format!("{name},")));
+            first.quotes.retain(|quote| is_by(quote, speaker));
         }
-        Transcript { name: "defence", ..transcript }
+        transcript
+    }
+
+    /// Adds a round with what the first round of `whole` has more.
+    pub fn with_rest_of_first_round(mut self, heading: &str, whole: &Transcript) -> Transcript {
+        let known = self.rounds.first().map_or(&[][..], |round| &round.quotes);
+        let first = whole.rounds.first().into_iter().flat_map(|round| &round.quotes);
+        let rest: Vec<Quote> = first.filter(|quote| !known.contains(quote)).cloned().collect();
+        self.add_round(heading, rest);
+        self
     }
 
     /// Makes every speech stay: where room is short, all become shorter and none is dropped.
@@ -163,6 +170,12 @@ impl Transcript {
         }
         ends
     }
+}
+
+/// Whether `speaker` said it; behind a name may stand how the speech was cut off.
+fn is_by(quote: &Quote, speaker: &str) -> bool {
+    let rest = quote.name.strip_prefix(speaker);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
 }
 
 /// How much of a speech a cut keeps.

@@ -82,9 +82,12 @@ impl Hearing<'_> {
 
     /// A prompt for a defender, who answers for one position only: not with the others'.
     fn defence(&self, seat: &Seat, task: impl std::fmt::Display) -> Prompt {
-        let name = self.masks.of(seat.index);
-        let said = self.said.with_first_round_of(name);
-        brief::task(self.floor, seat, name, &said, task)
+        brief::task(self.floor, seat, self.masks.of(seat.index), &self.defence_said(seat), task)
+    }
+
+    /// The examination as a defender has read it so far, who may also conclude.
+    fn defence_said(&self, seat: &Seat) -> Transcript {
+        self.said.with_first_round_of(self.masks.of(seat.index), "defence")
     }
 
     /// A prompt for `seat`.
@@ -113,7 +116,7 @@ async fn run(floor: &Floor) -> Result<()> {
     floor.phase(3).await?;
     let shown = hearing.masks.clone();
     let read = move |text: &str| shown.reveal(read(text));
-    floor.synthesise(|_| verdict(&hearing), read, |_| true).await
+    floor.synthesise(|seat| verdict(&hearing, seat), read, |_| true).await
 }
 
 /// Question and answer, defender after defender, until the slots are used up or all are let go.
@@ -184,10 +187,18 @@ fn answer(hearing: &Hearing, seat: &Seat) -> Cue {
     Cue::message(DEFENDER, REPLY_WORDS, hearing.defence(seat, task))
 }
 
-fn verdict(hearing: &Hearing) -> Prompt {
+/// Where a defender concludes, the others' positions come last: the rest it has read before.
+fn verdict(hearing: &Hearing, seat: &Seat) -> Prompt {
+    let defender = hearing.floor.role("Defenders").iter().any(|it| it.index == seat.index);
+    let said = match defender {
+        true => hearing
+            .defence_said(seat)
+            .with_rest_of_first_round("The other positions:", &hearing.said),
+        false => hearing.said.clone(),
+    };
     let task = "Give the verdict: a claim survives if it was attacked and answered, fails if it was \
                 conceded or not met, and is unresolved otherwise.";
-    form::ask_lines(brief::conclude(hearing.floor, &hearing.said, task), &LINES)
+    form::ask_lines(brief::conclude(hearing.floor, &said, task), &LINES)
 }
 
 pub(super) fn read(text: &str) -> Synthesis {

@@ -5,6 +5,7 @@ use super::brief;
 use super::{Method, Shown};
 use super::{form, list};
 use crate::event::{Quoted, Synthesis};
+use crate::fit::{Shortened, shorten};
 use crate::floor::{Cue, Floor, Seat, Spoken};
 use crate::measure::{self, Vote};
 use crate::parse::{self, FormLine, make_lines};
@@ -50,6 +51,8 @@ const BUILD_WORDS: u64 = 200;
 const PICKS_WORDS: u64 = 200;
 /// Characters of an idea in the count.
 const SHOWN_CHARS_MAX: usize = 160;
+/// Characters of an idea in the shortlist: a title and some sentences.
+const IDEA_CHARS_MAX: usize = 600;
 
 pub(super) const METHOD: Method = Method {
     name: "brainstorm",
@@ -217,13 +220,23 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
     form::ask_lines(prompt, &[ALTERNATIVES])
 }
 
+/// Writes an idea in a few sentences: as many as were asked for, and a mark where there were more.
+fn shorten_idea(number: usize, idea: &str) -> String {
+    match shorten(idea, IDEA_CHARS_MAX) {
+        None => format!("{number}. {idea}"),
+        Some(Shortened { text, words_left_out }) => {
+            format!("{number}. {text} ({words_left_out} words are left out here)")
+        }
+    }
+}
+
 /// The ideas that got most votes under the names of their authors; all of them where none got any.
 fn shortlist(floor: &Floor, pool: &[Sheet], votes: &[Vote]) -> Vec<Quote> {
     let chosen: Vec<usize> = votes.iter().take(SHORTLIST_MAX).map(|vote| vote.item).collect();
     let is_chosen = |(number, _): &&(usize, String)| chosen.is_empty() || chosen.contains(number);
     let quote = |sheet: &Sheet| {
         let lines = sheet.ideas.iter().filter(is_chosen);
-        let lines: Vec<String> = lines.map(|(number, idea)| format!("{number}. {idea}")).collect();
+        let lines: Vec<String> = lines.map(|(number, idea)| shorten_idea(*number, idea)).collect();
         let quote = floor.quote(&sheet.spoken, &sheet.spoken.name, &lines.join("\n"));
         (!lines.is_empty()).then_some(quote)
     };

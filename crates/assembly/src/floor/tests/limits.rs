@@ -171,7 +171,7 @@ async fn answers_of_the_length_asked_for_are_whole_in_any_script() {
         "Một nhóm ba người có nên bắt đầu với một khối duy nhất không?",
     ] {
         let words: Vec<&str> = question.split(' ').collect();
-        let word = |at: usize| words[(at * 2_654_435_761 >> 9) % words.len()];
+        let word = |at: usize| words[((at * 2_654_435_761) >> 9) % words.len()];
         let text = (0..300).map(word).collect::<Vec<_>>().join(" ");
         let mut table = kit::table("standard", 2).script({
             let text = text.clone();
