@@ -10,7 +10,7 @@ use althing_chat::Ask;
 /// Between two pieces.
 const GAP: &str = "\n\n";
 /// What stands before the labels of an answer.
-const FORM: &str = "Answer in this form, labels in capitals at line starts:";
+const FORM: &str = "Answer in this form, labels in capitals:";
 /// What stands behind a label that asks for the same as the one before.
 pub const LIKEWISE: &str = "likewise";
 

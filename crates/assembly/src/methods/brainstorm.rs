@@ -18,7 +18,7 @@ const IDEATOR: Option<&str> = Some("IDEATOR");
 const IDEAS_MAX: usize = 8;
 const PICKS: [FormLine; 3] = make_lines(
     ["PICK 1", "PICK 2", "PICK 3"],
-    "the idea's number, then why it, what could sink it and what to change",
+    "its number, then why, what could sink it, what to change",
 );
 const SELECTED: [FormLine; 5] = make_lines(
     ["IDEA 1", "IDEA 2", "IDEA 3", "IDEA 4", "IDEA 5"],
@@ -40,7 +40,7 @@ const PARTS: &[(&str, &str)] = &[
 /// Ideas shown in the count.
 const COUNTED_MAX: usize = 8;
 /// Ideas that whoever concludes reads in full.
-const SHORTLIST_MAX: usize = 6;
+const SHORTLIST_MAX: usize = 5;
 /// Words before the number of an idea.
 const NUMBER_NAMES: [&str; 5] = ["idea", "number", "no", "nr", "pick"];
 /// Words after a number that counts something else.
@@ -177,33 +177,34 @@ fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
 
 fn diverge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
     let task = format!(
-        "Nobody judges now. Write a numbered list of five to {IDEAS_MAX} ideas, each a title and one \
-         or two sentences on how it works. Let them differ in kind: one cheap and dull, one that \
-         turns the question around, one that sounds wrong at first."
+        "Write a numbered list of five to {IDEAS_MAX} ideas, each a title and one or two sentences \
+         on how it works. Let them differ in kind: one cheap and dull, one that turns the question \
+         around, one that sounds wrong at first."
     );
     let prompt = brief::task(floor, seat, &seat.name, pooled, task);
     Cue::message(IDEATOR, IDEAS_WORDS, prompt)
 }
 
 fn build(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
-    let task = "Write a numbered list of three new ideas built on these, rather on others' than on \
-                yours: join two, take one further, or move its mechanism elsewhere. Begin each with \
-                the numbers it builds on.";
+    let task = "Write a numbered list of three new ideas built on these, preferably others': join \
+                two, take one further, or move its mechanism elsewhere. Begin each with the numbers \
+                it builds on.";
     let prompt = brief::task(floor, seat, &seat.name, pooled, task);
     Cue::message(IDEATOR, BUILD_WORDS, prompt)
 }
 
 fn converge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
-    let task = "Pick the three ideas with most effect for the effort if somebody began tomorrow, best \
-                first, at most one of your own.";
+    let task = "Pick the three ideas with most effect for the effort, best first, at most one of your \
+                own.";
     let prompt = form::ask_alike(brief::task(floor, seat, &seat.name, pooled, task), &PICKS);
     Cue::message(IDEATOR, PICKS_WORDS, prompt)
 }
 
 fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) -> Prompt {
-    let counted = votes.iter().take(COUNTED_MAX).map(|vote| {
-        format!("idea {} with {} picks and {} points", vote.item, vote.picks, vote.points)
-    });
+    let counted = votes
+        .iter()
+        .take(COUNTED_MAX)
+        .map(|vote| format!("#{} ({} picks, {} points)", vote.item, vote.picks, vote.points));
     let counted = match counted.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => "nobody's votes could be counted".into(),
         counted => counted,
@@ -212,9 +213,8 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
     said.add_round("Most votes:", shortlist(floor, pool, votes));
     said.add_round("The picks:", brief::quotes(floor, picks));
     let task = format!(
-        "The votes as counted: {counted}. Write out the three to five ideas selected: follow the \
-         votes, merge picks that are one idea, leave out what the objections sank. No IDEA line more \
-         than that."
+        "The votes counted: {counted}. Write out the three to five ideas selected: follow the votes, \
+         merge picks that are one idea, leave out what objections sank, and no further IDEA line."
     );
     let prompt = form::ask_alike(brief::conclude(floor, &said, task), &SELECTED);
     form::ask_lines(prompt, &[ALTERNATIVES])

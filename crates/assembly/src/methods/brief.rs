@@ -18,7 +18,7 @@ pub(super) const NOT_STATED: &str = "(not stated)";
 
 /// The beginning of every prompt of a run: the same for all seats, from the first call to the last.
 pub(crate) fn opening_prompt(opening: &Opening) -> Prompt {
-    let language = opening.language.as_deref().unwrap_or("the language of the question");
+    let language = opening.language.as_deref().unwrap_or("the question's language");
     let files =
         opening.context.iter().map(|file| (format!("the file {}", file.name), file.text.clone()));
     let mut prompt = Prompt::new()

@@ -51,7 +51,7 @@ async fn every_label_asked_for_is_one_line_in_capitals() {
         table.hold().await;
         for call in table.stage.calls() {
             let heard = hear(&call.ask);
-            let form = heard.plain.split("at line starts:\n").nth(1).unwrap_or_default();
+            let form = heard.plain.split("labels in capitals:\n").nth(1).unwrap_or_default();
             assert_eq!(form.lines().count(), heard.labels.len(), "{form}");
         }
     }

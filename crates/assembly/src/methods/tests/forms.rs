@@ -15,7 +15,7 @@ struct Asked {
 
 /// The form of a real prompt.
 fn form_of(call: &Call) -> Vec<Asked> {
-    let form = call.heard.plain.split("at line starts:\n").nth(1).unwrap_or_default();
+    let form = call.heard.plain.split("labels in capitals:\n").nth(1).unwrap_or_default();
     let line = |(label, what): (&str, &str)| Asked { label: label.into(), what: what.into() };
     form.lines().filter_map(|line| line.split_once(": ")).map(line).collect()
 }
