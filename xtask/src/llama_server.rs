@@ -30,9 +30,9 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// Fetches and builds it, where it is not there yet.
-pub(crate) async fn install(run: &Run) -> Result<()> {
-    peers::needs(run).await?;
-    run.step(NAME, "llama.cpp's own server, to compare with", build(run)).await
+pub(crate) async fn install(run: &Run) {
+    peers::install_programs(run).await;
+    run.step(NAME, "llama.cpp's own server, to compare with", build(run)).await;
 }
 
 /// Returns the folder that has the program.

@@ -63,23 +63,22 @@ pub(crate) fn folder(run: &Run) -> PathBuf {
 }
 
 /// Installs what is not there yet.
-pub(crate) async fn install(run: &Run) -> Result<()> {
-    needs(run).await?;
-    fill(run).await
+pub(crate) async fn install(run: &Run) {
+    install_programs(run).await;
+    install_peers(run).await;
 }
 
-/// What cargo needs too: this comes before everything that builds.
-pub(crate) async fn needs(run: &Run) -> Result<()> {
-    run.step("peers", "what they need of the system", system()).await
+/// Installs what cargo needs too: this comes before everything that builds.
+pub(crate) async fn install_programs(run: &Run) {
+    run.step("peers", "what they need of the system", system()).await;
 }
 
-/// The peers themselves, while cargo builds.
-pub(crate) async fn fill(run: &Run) -> Result<()> {
+/// Installs the peers themselves, while cargo builds.
+pub(crate) async fn install_peers(run: &Run) {
     for (name, parts) in PEERS {
         let about = format!("{name}, for the tests to talk to");
-        run.step("peers", &about, peer(run, name, parts)).await?;
+        run.step("peers", &about, peer(run, name, parts)).await;
     }
-    Ok(())
 }
 
 async fn system() -> Result<()> {

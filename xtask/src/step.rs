@@ -1,7 +1,9 @@
-//! A command is a few steps; each tells what it is, what it runs and how long it took.
+//! A command is a few steps; each tells what it is, what it runs and how long it took. A step that
+//! fails does not stop the others: the last lines name every failure.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -15,6 +17,9 @@ const CHILD_TIME_MAX: Duration = Duration::from_secs(2 * 60 * 60);
 /// A download that takes longer hangs, and how often one is begun.
 const DOWNLOAD_TIME_MAX: Duration = Duration::from_secs(8 * 60);
 const DOWNLOADS_MAX: u32 = 3;
+/// How long the last lines of a command that has ended are waited for. Only a process that outlives
+/// it and holds its output takes that long.
+const LAST_LINES_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// One run of one command: where things are, and what is done so far.
 pub(crate) struct Run {
@@ -22,6 +27,7 @@ pub(crate) struct Run {
     pub(crate) target: PathBuf,
     started: Instant,
     done: RefCell<Vec<String>>,
+    failed: RefCell<Vec<String>>,
 }
 
 impl Run {
@@ -30,23 +36,31 @@ impl Run {
         let manifest = PathBuf::from(manifest.context("start it as `cargo xtask`")?);
         let root = manifest.parent().context("xtask lies inside the workspace")?.to_path_buf();
         let target = root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()));
-        Ok(Run { root, target, started: Instant::now(), done: RefCell::default() })
+        let (started, done, failed) = (Instant::now(), RefCell::default(), RefCell::default());
+        Ok(Run { root, target, started, done, failed })
     }
 
-    /// Does `work` as the step `name`, telling the reader what it is for.
+    /// Does `work` as the step `name`, telling the reader what it is for, and returns whether it
+    /// succeeded. A failure is kept for the summary.
     pub(crate) async fn step(
         &self,
         name: &str,
         about: &str,
         work: impl Future<Output = Result<()>>,
-    ) -> Result<()> {
+    ) -> bool {
         eprintln!("\n== {name}: {about}");
         let started = Instant::now();
-        work.await.with_context(|| format!("step `{name}`"))?;
+        let result = work.await;
         let took = format!("{name} {:.1} s", started.elapsed().as_secs_f64());
-        eprintln!("== done: {took}");
+        match &result {
+            Ok(()) => eprintln!("== done: {took}"),
+            Err(error) => {
+                eprintln!("== FAILED: {took}: {error:#}");
+                self.failed.borrow_mut().push(format!("{name} ({about}): {error:#}"));
+            }
+        }
         self.done.borrow_mut().push(took);
-        Ok(())
+        result.is_ok()
     }
 
     /// The cargo that started us, at the root of the workspace.
@@ -57,15 +71,20 @@ impl Run {
         command
     }
 
-    /// The last line of a run in which all went well.
-    pub(crate) fn summary(&self) -> String {
-        let steps = self.done.borrow().join(", ");
-        format!("all well after {:.1} s ({steps})", self.started.elapsed().as_secs_f64())
+    /// Returns the last lines: how long the steps took, or all that failed.
+    pub(crate) fn summary(&self) -> Result<String, String> {
+        let took = format!("after {:.1} s", self.started.elapsed().as_secs_f64());
+        let failed = self.failed.borrow();
+        if failed.is_empty() {
+            return Ok(format!("all well {took} ({})", self.done.borrow().join(", ")));
+        }
+        let lines: String = failed.iter().map(|it| format!("\n  {it}")).collect();
+        Err(format!("{} of {} steps failed {took}:{lines}", failed.len(), self.done.borrow().len()))
     }
 }
 
 /// Runs `command` to its end with its output passed through; anything but success is an error that
-/// shows how to run it alone. The child dies with the step: the first failure drops all others.
+/// shows how to run it alone. The child dies with the step.
 pub(crate) async fn spawn(command: Command) -> Result<()> {
     spawn_within(CHILD_TIME_MAX, command).await
 }
@@ -85,16 +104,48 @@ pub(crate) async fn download(command: impl Fn() -> Command) -> Result<()> {
 async fn spawn_within(limit: Duration, mut command: Command) -> Result<()> {
     let shown = show(&command);
     eprintln!("   $ {shown}");
-    let ending = timeout(limit, command.kill_on_drop(true).status()).await;
+    let child = command.kill_on_drop(true).spawn();
+    let mut child = child.with_context(|| format!("cannot start `{shown}`"))?;
+    let ending = timeout(limit, child.wait()).await;
     let status = ending.with_context(|| format!("`{shown}` did not end"))?;
-    let status = status.with_context(|| format!("cannot start `{shown}`"))?;
+    check_status(&shown, status.with_context(|| format!("cannot wait for `{shown}`"))?)
+}
+
+/// Runs `command` as [`spawn`] does and gives each line of its output, of both kinds in the order of
+/// their writing, to `read` before it is passed through.
+pub(crate) async fn spawn_and_read(
+    mut command: Command,
+    mut read: impl FnMut(&str) + Send + 'static,
+) -> Result<()> {
+    let (output, input) = std::io::pipe().context("cannot make a pipe")?;
+    command.stdout(input.try_clone().context("cannot share a pipe")?).stderr(input);
+    let reader = tokio::task::spawn_blocking(move || {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        while output.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            read(String::from_utf8_lossy(&line).trim_end());
+            // Nobody is left to tell where this fails.
+            let _ = std::io::stderr().write_all(&line);
+            line.clear();
+        }
+    });
+    // The command holds the writing end, so it goes before the reader is waited for.
+    let result = spawn(command).await;
+    let all_read = timeout(LAST_LINES_TIME_MAX, reader).await;
+    if all_read.is_err() {
+        eprintln!("   something it started still holds its output");
+    }
+    result
+}
+
+fn check_status(shown: &str, status: ExitStatus) -> Result<()> {
     if !status.success() {
-        bail!("`{shown}` {}", said(status));
+        bail!("`{shown}` {}", describe_status(status));
     }
     Ok(())
 }
 
-fn said(status: ExitStatus) -> String {
+fn describe_status(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("ended with exit code {code}"),
         None => format!("was stopped: {status}"),

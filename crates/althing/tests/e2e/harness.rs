@@ -1,18 +1,17 @@
 //! A fresh machine for every test: an empty home, no keys, no local servers, and the real binary.
 
+mod bound;
+
 use althing_assembly::Event;
 use althing_testkit::{Options, Upstream};
+use bound::{CaseBound, reset_ignored_signals};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// A port nobody listens on: bound once, closed at once, and never given out again soon.
 const NOBODY: &str = "http://127.0.0.1:9";
-
-/// A command that takes longer hangs: the longest, a discussion of a real model, takes minutes.
-const RUN_TIME_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How often a process of ours may be found still alive: ten seconds, to catch a hang.
 const LEFT_POLLS_MAX: u32 = 200;
@@ -21,6 +20,7 @@ const LEFT_POLLS_MAX: u32 = 200;
 pub struct Home {
     pub folder: tempfile::TempDir,
     env: Vec<(String, String)>,
+    _bound: CaseBound,
 }
 
 /// What a command left behind.
@@ -35,7 +35,10 @@ impl Home {
     pub fn new() -> Home {
         let env = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMASWAP_BASE_URL"];
         let env = env.map(|name| (name.to_string(), NOBODY.to_string())).to_vec();
-        Home { folder: tempfile::tempdir().unwrap(), env }
+        reset_ignored_signals();
+        let folder = tempfile::tempdir().unwrap();
+        let bound = CaseBound::start(folder.path());
+        Home { folder, env, _bound: bound }
     }
 
     /// A home whose OpenAI key leads to `upstream`.
@@ -91,13 +94,13 @@ impl Home {
     }
 
     pub fn run(&self, args: &[&str]) -> Done {
-        Done::of(wait_for_end(self.spawn(args)))
+        Done::of(self.command(args).output().unwrap())
     }
 
     pub fn run_with_input(&self, args: &[&str], input: &str) -> Done {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        Done::of(wait_for_end(child))
+        Done::of(child.wait_with_output().unwrap())
     }
 
     pub fn spawn(&self, args: &[&str]) -> Child {
@@ -118,21 +121,7 @@ impl Home {
 
     /// The processes with this home in their environment: id and command line.
     pub fn running(&self) -> Vec<(String, String)> {
-        let home = format!("HOME={}", self.path().display());
-        let read = |id: &str, file: &str| std::fs::read(format!("/proc/{id}/{file}"));
-        let is_ours = |id: &String| {
-            let variables = read(id, "environ").unwrap_or_default();
-            variables.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
-        };
-        let all = std::fs::read_dir("/proc").unwrap().flatten();
-        all.map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(is_ours)
-            .map(|id| {
-                let command = read(&id, "cmdline").unwrap_or_default();
-                let command = String::from_utf8_lossy(&command).replace('\0', " ");
-                (id, command)
-            })
-            .collect()
+        processes_in(self.path())
     }
 
     /// The events of a run, as `show --json` gives them.
@@ -198,20 +187,6 @@ pub fn really_wait(wait: Duration) {
     std::thread::spawn(waiting).join().unwrap();
 }
 
-/// Waits for the end of `child`; one that hangs is killed, and its test fails.
-#[track_caller]
-fn wait_for_end(child: Child) -> Output {
-    let id = child.id().to_string();
-    let (send, ended) = mpsc::channel();
-    // Nobody listens any more where the child was killed.
-    std::thread::spawn(move || drop(send.send(child.wait_with_output())));
-    let Ok(output) = ended.recv_timeout(RUN_TIME_MAX) else {
-        let killed = Command::new("kill").args(["-KILL", &id]).status();
-        panic!("it did not end within {} s; killed: {killed:?}", RUN_TIME_MAX.as_secs());
-    };
-    output.unwrap()
-}
-
 /// Sends a signal by its name: this crate forbids the unsafe call.
 pub fn signal(child: &Child, name: &str) {
     let sent =
@@ -228,6 +203,25 @@ pub fn unless_missing<T>(found: Option<T>, what: &str) -> Option<T> {
         println!("skipped: no {what}; cargo xtask peers installs it");
     }
     found
+}
+
+/// The processes with this home in their environment: id and command line.
+fn processes_in(home: &Path) -> Vec<(String, String)> {
+    let home = format!("HOME={}", home.display());
+    let read = |id: &str, file: &str| std::fs::read(format!("/proc/{id}/{file}"));
+    let is_in_home = |id: &String| {
+        let variables = read(id, "environ").unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+    };
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(is_in_home)
+        .map(|id| {
+            let command = read(&id, "cmdline").unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            (id, command)
+        })
+        .collect()
 }
 
 /// Where `cargo xtask peers` puts the foreign programs that the tests talk to.
