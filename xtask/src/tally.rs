@@ -20,8 +20,10 @@ impl Tally {
     /// Reads the next line.
     pub(crate) fn read_line(&mut self, line: &str) {
         if let Some(suite) = suite_name(line) {
-            self.end_suite();
             self.running = Some(suite);
+            self.is_in_failures = false;
+        } else if line.starts_with("error: test failed") {
+            self.end_failed_suite();
         } else if let Some(result) = line.strip_prefix("test result: ") {
             self.add_result(result);
         } else if line == "failures:" {
@@ -45,9 +47,9 @@ impl Tally {
         self.is_in_failures = false;
     }
 
-    /// Notes a suite that began and never told its result: it was ended by a signal or an exit.
-    fn end_suite(&mut self) {
-        self.is_in_failures = false;
+    /// Notes a suite that failed and never told its result: it was ended by a signal or an exit.
+    /// A program without a result of its own, such as a bench, fails no other way.
+    fn end_failed_suite(&mut self) {
         if let Some(suite) = self.running.take() {
             self.failed += 1;
             self.failures.push(format!("{suite}: ended without a result"));
@@ -84,15 +86,10 @@ fn is_test_name(text: &str) -> bool {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally { passed, failed, ignored, suites, .. } = self;
-        if self.running.is_some() || !self.failures.is_empty() {
+        if !self.failures.is_empty() {
             writeln!(f, "What failed:")?;
             self.failures.iter().try_for_each(|failure| writeln!(f, "  {failure}"))?;
-            let unfinished = self.running.iter();
-            unfinished
-                .into_iter()
-                .try_for_each(|suite| writeln!(f, "  {suite}: ended without a result"))?;
         }
-        let failed = failed + u64::from(self.running.is_some());
         writeln!(f, "{suites} suites, {ignored} tests ignored")?;
         write!(f, "{passed} passed, {failed} failed")
     }
@@ -144,18 +141,18 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_without_a_result_has_failed() {
+    fn a_suite_without_a_result_has_failed_where_cargo_says_so() {
         let output = "     Running unittests src/lib.rs (target/debug/deps/one-0)\n\
             running 2 tests\ntest a ... ok\n\
-            \x20    Running unittests src/lib.rs (target/debug/deps/two-0)\nrunning 1 test";
+            error: test failed, to rerun pass `-p one --lib`\n\
+            \x20    Running benches/two.rs (target/debug/deps/two-0)\nsizes: 2 runs";
         check(
             output,
             expect![[r#"
             What failed:
               one unittests src/lib.rs: ended without a result
-              two unittests src/lib.rs: ended without a result
             0 suites, 0 tests ignored
-            0 passed, 2 failed"#]],
+            0 passed, 1 failed"#]],
         );
     }
 }

@@ -5,7 +5,7 @@
 mod real;
 
 use crate::dbus::bus::Bus;
-use crate::harness::{Done, Home, peers, really_wait, unless_missing};
+use crate::harness::{Done, Home, is_soak, peers, really_wait, unless_missing};
 use althing_chat::{Ask, Delta, Message};
 use althing_hub::config::World;
 use althing_hub::service::Service;

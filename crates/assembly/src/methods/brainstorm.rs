@@ -178,8 +178,8 @@ fn in_words(votes: &[Vote], pool: &[Sheet]) -> String {
 fn diverge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
     let task = format!(
         "Write a numbered list of five to {IDEAS_MAX} ideas, each a title and one or two sentences \
-         on how it works. Let them differ in kind: one cheap and dull, one that turns the question \
-         around, one that sounds wrong at first."
+         on how it works. Let them differ in kind: one cheap, one that turns the question around, \
+         one that sounds wrong."
     );
     let prompt = brief::task(floor, seat, &seat.name, pooled, task);
     Cue::message(IDEATOR, IDEAS_WORDS, prompt)
@@ -187,8 +187,8 @@ fn diverge(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
 
 fn build(floor: &Floor, seat: &Seat, pooled: &Transcript) -> Cue {
     let task = "Write a numbered list of three new ideas built on these, preferably others': join \
-                two, take one further, or move its mechanism elsewhere. Begin each with the numbers \
-                it builds on.";
+                two, take one further, or move it elsewhere. Begin each with the numbers it builds \
+                on.";
     let prompt = brief::task(floor, seat, &seat.name, pooled, task);
     Cue::message(IDEATOR, BUILD_WORDS, prompt)
 }
