@@ -3,10 +3,10 @@
 use super::{Desk, page, print, tell};
 use crate::args;
 use crate::stdio;
-use crate::terminal::{DIM, GOOD};
+use crate::terminal::{DIM, GOOD, Screen};
 use crate::watch::Stops;
 use althing_hub::extensions::{Studio, Troupe};
-use althing_hub::face::dbus::{self, BUS_NAME, BusAddress};
+use althing_hub::face::dbus::{self, BUS_NAME, BusAddress, Lives, News};
 use althing_hub::face::http::{self, Bound, Token};
 use althing_hub::face::mcp as tools;
 use althing_hub::service::Service;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Serves on every face that can be, until a signal or the end of the bus.
+/// Serves on every face that can be, until a signal, or until the bus that started it is gone.
 pub async fn serve(args: args::Serve) -> Result<()> {
     let desk = Desk::open();
     desk.warn();
@@ -73,7 +73,7 @@ fn raise_descriptors() {
 
 type Serving = JoinHandle<Result<()>>;
 
-/// The end of the bus; never where there is none.
+/// The end of the bus that started this service; never where none did.
 async fn ended(bus: Option<Serving>) -> Result<()> {
     match bus {
         Some(bus) => bus.await.map_err(Fault::internal)?,
@@ -89,13 +89,34 @@ async fn open_bus(
 ) -> Result<Option<Serving>> {
     let address = BusAddress::session(&desk.world);
     match dbus::Face::open(service.clone(), &address).await {
-        Ok(face) => Ok(Some(tokio::spawn(face.run(stop.clone())))),
+        Ok(face) => {
+            let screen = desk.screen;
+            let staying =
+                face.stay(lives(desk), stop.clone(), move |news| tell_news(screen, &news));
+            Ok(Some(tokio::spawn(staying)))
+        }
         Err(fault) if fault.kind == Kind::Network => {
             tell(desk.screen, &format!("no D-Bus: {}", fault.message));
             Ok(None)
         }
         Err(fault) => Err(fault),
     }
+}
+
+/// A bus says so to whom it starts. What runs in a terminal inherited that from elsewhere.
+fn lives(desk: &Desk) -> Lives {
+    let is_started = desk.world.env.contains_key("DBUS_STARTER_ADDRESS");
+    let has_person = std::io::stdout().is_terminal();
+    if is_started && !has_person { Lives::WithTheBus } else { Lives::OnItsOwn }
+}
+
+fn tell_news(screen: Screen, news: &News) {
+    let text = match news {
+        News::Lost(fault) => format!("{}; it is looked for, and the rest goes on", fault.message),
+        News::Barred(fault) => format!("not back on the session bus: {}", fault.message),
+        News::Back => format!("{BUS_NAME} is on the session bus again"),
+    };
+    tell(screen, &text);
 }
 
 async fn open_http(
