@@ -10,6 +10,7 @@ pub mod embed;
 mod exchange;
 pub mod fetch;
 mod framing;
+pub mod hops;
 mod http;
 mod lane;
 pub mod login;
@@ -26,6 +27,7 @@ pub use access::{Access, Grant, Need};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use fetch::{FetchRequest, FetchResponse};
+pub use hops::Hops;
 pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, WORKER, family, is_chat_model, provider};
 pub use route::{Routed, Target};
@@ -41,6 +43,7 @@ use cache_hint::add_cache_hint;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
+use hyper::header::HeaderMap;
 use lane::{Entry, Lanes, Place};
 use route::Board;
 use std::sync::Arc;
@@ -130,6 +133,12 @@ impl Gateway {
         let (lanes, wide) = (Arc::default(), Arc::default());
         let (board, known) = (Arc::default(), Arc::default());
         Gateway { http, limits, lanes, wide, board, known, is_sequential: false }
+    }
+
+    /// The way of a request that came in, which is refused where it leads back here; none: no
+    /// Althing sent it.
+    pub fn admit_hops(&self, headers: &HeaderMap) -> Result<Option<Hops>> {
+        self.http.instance.admit(headers)
     }
 
     /// The same door, through which all servers that take one call at a time get one between them.

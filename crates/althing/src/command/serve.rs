@@ -7,7 +7,7 @@ use crate::terminal::{DIM, GOOD, Screen};
 use crate::watch::Stops;
 use althing_hub::extensions::{Studio, Troupe};
 use althing_hub::face::dbus::{self, BUS_NAME, BusAddress, Lives, News};
-use althing_hub::face::http::{self, Bound, Token};
+use althing_hub::face::http::{self, Bound, Door, Token};
 use althing_hub::face::mcp as tools;
 use althing_hub::service::Service;
 use althing_stdx::{Fault, Kind, Result};
@@ -20,16 +20,22 @@ use tokio_util::sync::CancellationToken;
 /// Serves on every face that can be, until a signal, or until the bus that started it is gone.
 pub async fn serve(args: args::Serve) -> Result<()> {
     let desk = Desk::open();
-    desk.warn();
     let mut stops = Stops::new()?;
     raise_descriptors();
+    let door = match &args.http {
+        args::Http { no_http: true, .. } => None,
+        wanted => Some(open_door(&desk, wanted).await?),
+    };
+    // Read again: what leads here is known only now, and no provider.
+    let desk = Desk::open();
+    desk.warn();
     let service = Service::open(desk.world.clone()).await?;
     offer_extensions(&desk, &service);
     let stop = CancellationToken::new();
     let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
-    let http = match &args.http {
-        args::Http { no_http: true, .. } => None,
-        wanted => Some(open_http(&desk, wanted, &service, &stop).await?),
+    let http = match door {
+        Some(door) => Some(serve_http(&desk, door, &service, &stop)?),
+        None => None,
     };
     if bus.is_none() && http.is_none() {
         return Err(Fault::new(Kind::Network, "there is no session bus, and no HTTP is wanted"));
@@ -119,18 +125,22 @@ fn tell_news(screen: Screen, news: &News) {
     tell(screen, &text);
 }
 
-async fn open_http(
+async fn open_door(desk: &Desk, wanted: &args::Http) -> Result<Door> {
+    Door::open(wanted.http.unwrap_or(http::ADDRESS), &desk.config.data_dir).await
+}
+
+fn serve_http(
     desk: &Desk,
-    wanted: &args::Http,
+    door: Door,
     service: &Arc<Service>,
     stop: &CancellationToken,
 ) -> Result<Bound> {
     let options = http::Options {
-        address: wanted.http.unwrap_or(http::ADDRESS),
+        address: door.address(),
         token: Token::load_or_create(&desk.config.data_dir)?,
         limits: http::Limits::default(),
     };
-    http::serve(service.clone(), options, stop.clone()).await
+    Ok(door.serve(service.clone(), options, stop.clone()))
 }
 
 /// Where it listens and what it found.
