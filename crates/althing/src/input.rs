@@ -5,7 +5,7 @@ use althing_hub::runs::{CONTEXT_BYTES_MAX, QUESTION_CHARS_MAX};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use std::io::{IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Files of one question.
@@ -57,18 +57,23 @@ pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
     Ok(Input { question: question.trim().to_string(), context })
 }
 
-/// A secret: typed unseen at the terminal, or the first line of standard input.
-pub fn secret(prompt: &str) -> Result<Secret> {
-    let stdin = std::io::stdin();
-    let typed = if stdin.is_terminal() {
-        unseen(prompt)?
-    } else {
-        read_stdin("the key", SECRET_BYTES_MAX)?
+/// A secret: typed unseen at the terminal, or the first line of standard input. None where that is
+/// empty.
+pub fn secret(prompt: &str) -> Result<Option<Secret>> {
+    let typed = match std::io::stdin().is_terminal() {
+        true => unseen(prompt)?,
+        false => first_line(std::io::stdin().lock(), "the key", SECRET_BYTES_MAX)?,
     };
-    match typed.lines().next().map(str::trim).unwrap_or_default() {
-        "" => Err(Fault::invalid("the key: it is empty")),
-        key => Ok(Secret::new(key)),
-    }
+    Ok(Some(typed.trim()).filter(|key| !key.is_empty()).map(Secret::new))
+}
+
+/// Whatever comes after the line is not waited for: a pipe may stay open.
+fn first_line(source: impl Read, what: &str, bytes_max: usize) -> Result<String> {
+    let mut bytes = Vec::new();
+    let mut limited = BufReader::new(source.take(bytes_max as u64 + 1));
+    let read = limited.read_until(b'\n', &mut bytes);
+    read.map_err(|e| Fault::invalid(format!("{what}: {e}")))?;
+    as_text(bytes, what, bytes_max)
 }
 
 /// A line from the terminal that is not echoed. Ctrl-C would leave the terminal silent, so it is
@@ -117,6 +122,10 @@ fn read_text(source: impl Read, what: &str, bytes_max: usize) -> Result<String> 
     let mut bytes = Vec::new();
     let mut limited = source.take(bytes_max as u64 + 1);
     limited.read_to_end(&mut bytes).map_err(|e| Fault::invalid(format!("{what}: {e}")))?;
+    as_text(bytes, what, bytes_max)
+}
+
+fn as_text(bytes: Vec<u8>, what: &str, bytes_max: usize) -> Result<String> {
     if bytes.len() > bytes_max {
         return Err(Fault::invalid(format!("{what}: more than {bytes_max} bytes")));
     }
@@ -151,6 +160,15 @@ mod tests {
         let both = read(Some("How?"), &[a, b]).unwrap();
         assert_eq!(both.question, "How?");
         assert_eq!(both.context[1], Quoted { name: "b.md".into(), text: "because".into() });
+    }
+
+    #[test]
+    fn a_key_is_the_first_line() {
+        let line = |text: &str| first_line(text.as_bytes(), "the key", 8);
+        assert_eq!(line("a key\nmore and more"), Ok("a key\n".into()));
+        assert_eq!(line(""), Ok(String::new()));
+        assert_eq!(line("123456789\n").unwrap_err().message, "the key: more than 8 bytes");
+        assert_eq!(line("a\0b\n").unwrap_err().message, "the key: not a text");
     }
 
     #[test]

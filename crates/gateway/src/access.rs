@@ -4,6 +4,7 @@
 use crate::Endpoint;
 use crate::dialect::Listed;
 use crate::exchange::{Declined, accept, outgoing};
+use crate::hops;
 use crate::http::{Http, Incoming};
 use althing_chat::{Ask, Speaking};
 use althing_stdx::redact::Secret;
@@ -101,7 +102,8 @@ pub(crate) async fn ask(
 }
 
 async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming, Declined> {
-    let request = outgoing(endpoint, &wanted.path, &wanted.headers, wanted.body.clone())?;
+    let mut request = outgoing(endpoint, &wanted.path, &wanted.headers, wanted.body.clone())?;
+    request.headers.insert(hops::HEADER, http.instance.stamp());
     accept(endpoint, http.send(request).await?).await
 }
 

@@ -10,6 +10,7 @@ pub mod embed;
 mod exchange;
 pub mod fetch;
 mod framing;
+pub mod hops;
 mod http;
 mod lane;
 pub mod login;
@@ -26,6 +27,7 @@ pub use access::{Access, Grant, Need};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use fetch::{FetchRequest, FetchResponse};
+pub use hops::Hops;
 pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, WORKER, family, is_chat_model, provider};
 pub use route::{Routed, Target};
@@ -41,6 +43,7 @@ use cache_hint::add_cache_hint;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
+use hyper::header::HeaderMap;
 use lane::{Entry, Lanes, Place};
 use route::Board;
 use std::sync::Arc;
@@ -83,7 +86,7 @@ pub fn unix_url(socket: &std::path::Path) -> String {
 pub struct Limits {
     /// Name lookup, TCP, proxy and TLS together.
     pub connect: Duration,
-    /// From sending the request to the first token; streamed calls only.
+    /// From sending the request to the first token, where tokens come one by one or `has_next`.
     pub first_token: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
@@ -93,11 +96,18 @@ pub struct Limits {
     pub attempts_max: u32,
     /// Text, reasoning and tool calls of one answer together.
     pub answer_bytes_max: usize,
+    /// The longest wait that a server may ask for before another attempt. One that asks for more is
+    /// not waited for: the call fails at once, and its fault says how long.
+    pub retry_after_max: Duration,
+    /// Whether somebody else can be asked instead. Then an answer that comes as a whole has to
+    /// begin within `first_token` as well; without that it has all of `total`.
+    pub has_next: bool,
 }
 
 impl Default for Limits {
     /// 10 s to connect; 3 minutes to the first token, since a laptop may first load the model and
-    /// some models think in silence; 60 s between pieces; 10 minutes in all; 3 attempts; 4 MiB.
+    /// some models think in silence; 60 s between pieces; 10 minutes in all; 3 attempts; 4 MiB; a
+    /// wait of 60 s.
     fn default() -> Limits {
         Limits {
             connect: Duration::from_secs(10),
@@ -106,6 +116,8 @@ impl Default for Limits {
             total: Duration::from_secs(600),
             attempts_max: 3,
             answer_bytes_max: 4 * 1024 * 1024,
+            retry_after_max: Duration::from_secs(60),
+            has_next: false,
         }
     }
 }
@@ -121,6 +133,7 @@ pub struct Gateway {
     board: Arc<Board>,
     known: Arc<KnownFacts>,
     is_sequential: bool,
+    is_patient: bool,
 }
 
 impl Gateway {
@@ -129,12 +142,24 @@ impl Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
         let (board, known) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board, known, is_sequential: false }
+        Gateway { http, limits, lanes, wide, board, known, is_sequential: false, is_patient: false }
+    }
+
+    /// The way of a request that came in, which is refused where it leads back here; none: no
+    /// Althing sent it.
+    pub fn admit_hops(&self, headers: &HeaderMap) -> Result<Option<Hops>> {
+        self.http.instance.admit(headers)
     }
 
     /// The same door, through which all servers that take one call at a time get one between them.
     pub fn sequential(self) -> Gateway {
         Gateway { is_sequential: true, ..self }
+    }
+
+    /// The same door for who has nobody to come back later for them: routes too wait as long as
+    /// the limits say for a server that asks for it.
+    pub fn patient(self) -> Gateway {
+        Gateway { is_patient: true, ..self }
     }
 
     /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.

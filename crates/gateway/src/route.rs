@@ -75,7 +75,7 @@ impl Routed {
     pub fn speak_into(&self, ask: Ask, answered: Answered) -> Speaking {
         let Inner { id, targets, affinity, gateway, voice } = &*self.0;
         let line = Line::new(gateway, targets.clone(), *affinity);
-        Call::new(id, line, voice.clone(), gateway.limits, ask, answered).speaking()
+        Call::new(id, line, voice.clone(), ask, answered).speaking()
     }
 }
 

@@ -76,6 +76,7 @@ async fn every_dialect_streamed_and_whole() {
             assert_eq!((seen.model.as_str(), seen.stream), ("fake-large", stream), "{name}");
             assert!(seen.headers.values().any(|value| value.to_str().unwrap().contains(KEY)));
             assert!(seen.header("user-agent").starts_with("althing/"));
+            assert_eq!(seen.header("x-althing-hops").len(), 16, "{name}");
         }
     }
     let seen = &upstream.requests()[0];

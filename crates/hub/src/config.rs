@@ -12,6 +12,7 @@ mod key;
 mod layers;
 mod logins;
 pub(crate) mod nearest;
+mod own;
 mod prices;
 mod providers;
 mod settings;
@@ -30,6 +31,8 @@ pub use edit::{add_extension, enable_extension, remove_extension};
 pub use extensions::ExtensionConfig;
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
+pub use own::HTTP_ADDRESS;
+pub(crate) use own::{Announced, Own, TOKEN_FILE};
 pub use providers::{Configured, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
@@ -114,7 +117,8 @@ impl Config {
         for setting in settings::SETTINGS {
             settings::apply(setting, &mut config, &layers, &mut warnings);
         }
-        config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        let (mode, own) = (*config.execution_mode, Own::read(&config.data_dir));
+        config.endpoints = providers::endpoints(&layers, mode, &own, &mut warnings);
         config.hub_token = hub_token(&layers);
         config.workers = workers::read(&layers, &mut warnings);
         config.extensions = extensions::read(&layers, &mut warnings);

@@ -17,7 +17,7 @@ use althing_assembly::floor::{Floor, Price, Rules, Seat, check_windows};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
 use althing_chat::{Model, Tool, Window};
-use althing_gateway::{Target, WORKER};
+use althing_gateway::{Target, WORKER, hops};
 use althing_stdx::{Fault, Result};
 use continued::carry_over;
 use std::path::Path;
@@ -226,7 +226,7 @@ impl Runs {
         let folder = attempt.map(|_| council::folder_of(&config.data_dir, log.run()));
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let (closing, store) = (log.clone(), self.library.store().clone());
-        let task = tokio::spawn(async move {
+        let task = tokio::spawn(hops::carry(async move {
             let stop = async move {
                 // An error means that the reins are gone: nobody can cancel any more.
                 if cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_err() {
@@ -244,7 +244,7 @@ impl Runs {
             // Nobody may be waiting for it.
             let _ = tell_over.send(true);
             ending
-        });
+        }));
         let control = Control { resume, cancel: Arc::new(cancel), over };
         Run { id: log.run().to_string(), seats: count, log, control, notes: vec![], task }
     }

@@ -7,7 +7,7 @@ const ADD_HELP: &str = "\
 Examples:
   althing providers add openai                                 # asks for the key
   althing providers add anthropic --name Work < key.txt
-  althing providers add ollama --base-url http://192.168.1.5:11434
+  althing providers add ollama --base-url http://192.168.1.5:11434 --no-key
   althing providers add custom --name gateway --base-url http://localhost:9000/v1 --no-key";
 
 #[derive(Debug, Subcommand)]
@@ -44,7 +44,8 @@ pub struct AddProvider {
     #[arg(long, value_hint = ValueHint::Url)]
     pub base_url: Option<String>,
     /// Take the key from this environment variable; otherwise it is asked for or read from standard
-    /// input, never from the command line, which others can see
+    /// input (nothing there: none, where none is needed), never from the command line, which others
+    /// can see
     #[arg(long, value_name = "VARIABLE")]
     pub key_env: Option<String>,
     /// It has no key

@@ -35,9 +35,8 @@ pub async fn providers(action: Providers) -> Result<()> {
 
 async fn add(desk: &Desk, args: AddProvider) -> Result<()> {
     // What no key opens is refused without asking for one.
-    let takes_key = |row: &Provider| row.needs_key && !row.key_env.is_empty();
-    let wants_key = provider(&args.provider_type).is_some_and(takes_key);
-    let api_key = key(&args, wants_key)?;
+    let takes_key = |row: &&Provider| !row.key_env.is_empty();
+    let api_key = key(&args, provider(&args.provider_type).filter(takes_key))?;
     let wanted = AddApiKey {
         name: args.name.unwrap_or_else(|| args.provider_type.clone()),
         provider_type: args.provider_type,
@@ -49,7 +48,7 @@ async fn add(desk: &Desk, args: AddProvider) -> Result<()> {
 }
 
 /// From a variable, the terminal or standard input; a command line can be read by others.
-fn key(args: &AddProvider, wants_key: bool) -> Result<Option<Secret>> {
+fn key(args: &AddProvider, row: Option<&Provider>) -> Result<Option<Secret>> {
     if args.no_key {
         return Ok(None);
     }
@@ -58,10 +57,11 @@ fn key(args: &AddProvider, wants_key: bool) -> Result<Option<Secret>> {
         let missing = || Fault::invalid(format!("--key-env: {name} is not set"));
         return value.map(|value| Some(Secret::new(value.trim()))).ok_or_else(missing);
     }
-    if wants_key {
-        input::secret(&format!("Key of {}: ", args.provider_type)).map(Some)
-    } else {
-        Ok(None)
+    let Some(row) = row else { return Ok(None) };
+    let hint = if row.needs_key { "" } else { " (Enter for none)" };
+    match input::secret(&format!("Key of {}{hint}: ", args.provider_type))? {
+        None if row.needs_key => Err(Fault::invalid("the key: it is empty")),
+        key => Ok(key),
     }
 }
 

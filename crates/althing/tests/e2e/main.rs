@@ -12,6 +12,7 @@ mod faults;
 mod frontend;
 mod harness;
 mod ipc;
+mod itself;
 mod keyring;
 mod kill;
 mod litellm;

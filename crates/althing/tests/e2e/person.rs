@@ -153,6 +153,32 @@ fn on_terminal(home: &Home, command: &str, typed: &str) -> String {
 }
 
 #[test]
+fn a_key_that_may_be_missing_is_asked_for_and_read() {
+    let upstream = upstream();
+    let home = Home::new();
+    let url = format!("{}/v1", upstream.url());
+    let sent = || upstream.requests().pop().unwrap().header("authorization").to_string();
+    for (kind, input, want) in [
+        ("custom", "a-key-of-mine\n", "Bearer a-key-of-mine"),
+        ("vllm", "  another-one  \nand more\n", "Bearer another-one"),
+        ("vllm", "", ""),
+        ("lmstudio", "\n", ""),
+    ] {
+        let add = ["providers", "add", kind, "--name", "Piped", "--base-url", &url];
+        home.run_with_input(&add, input).ends(0).says("is added");
+        assert_eq!(sent(), want, "{kind} {input:?}");
+    }
+    let openai = ["providers", "add", "openai", "--base-url", &url];
+    home.run_with_input(&openai, "\n").ends(2).warns("it is empty");
+    for (typed, want) in [("typed-key\n", "Bearer typed-key"), ("\n", "")] {
+        let out = on_terminal(&home, &format!("providers add custom --base-url {url}"), typed);
+        assert!(out.contains("Key of custom (Enter for none): "), "{out}");
+        assert!(out.contains("is added"), "{out}");
+        assert_eq!(sent(), want, "{typed:?}");
+    }
+}
+
+#[test]
 fn a_terminal_gets_colours_a_status_line_and_its_width() {
     let slow = Options::default()
         .latency(std::time::Duration::from_millis(400))

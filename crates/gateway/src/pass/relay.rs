@@ -57,7 +57,10 @@ pub(super) async fn pass(
         let placed = if may_go_on { line.next_placed().await } else { None };
         match placed {
             Some(placed) => next = placed,
-            None => return Err(declined),
+            None => {
+                let fault = retry::tell_wait(declined.fault);
+                return Err(Declined { fault, ..declined });
+            }
         }
     }
 }
@@ -67,10 +70,9 @@ impl Relay<'_> {
     async fn at(&mut self, mut turn: Turn, place: Place) -> Result<Passed, Declined> {
         let endpoint = turn.target.endpoint.clone();
         let wanted = wanted(self.request, &turn.target)?;
-        let total = self.gateway.limits.total.saturating_sub(self.spent);
-        let attempts_max = if turn.last { self.gateway.limits.attempts_max } else { 1 };
-        let limits = Limits { total, attempts_max, ..self.gateway.limits };
-        let (begun, stay) = (Instant::now(), Stay { place, total_at: from_now(total), limits });
+        let limits = turn.limits(self.gateway, self.spent);
+        let total_at = from_now(limits.total);
+        let (begun, stay) = (Instant::now(), Stay { place, total_at, limits });
         let opened = self.attempts(&mut turn, &endpoint, &wanted, &stay).await;
         self.spent += begun.elapsed();
         match opened {
@@ -105,8 +107,7 @@ impl Relay<'_> {
                 Err(Miss::Declined(declined)) => declined,
             };
             self.failed += 1;
-            let max = stay.limits.attempts_max;
-            let pause = retry::pause(&declined.fault, attempt, max, fastrand::f64());
+            let pause = retry::pause(&declined.fault, attempt, &stay.limits, fastrand::f64());
             let until = pause.map(|pause| Instant::now() + pause);
             let Some(until) = until.filter(|until| *until < stay.total_at) else {
                 return Err(declined);
@@ -124,8 +125,8 @@ impl Relay<'_> {
         stay: &Stay,
     ) -> Result<Opened, Miss> {
         let first_at = from_now(stay.limits.first_token);
-        let stream = self.request.head.stream;
-        let (deadline, at) = match stream && first_at < stay.total_at {
+        let has_first = self.request.head.stream || stay.limits.has_next;
+        let (deadline, at) = match has_first && first_at < stay.total_at {
             true => (Deadline::FirstToken, first_at),
             false => (Deadline::Total, stay.total_at),
         };

@@ -299,6 +299,38 @@ async fn deadlines_and_lengths_hold() {
 }
 
 #[tokio::test]
+async fn a_target_that_hangs_leads_to_the_next_whole_or_streamed() {
+    // The next one has the same limits where it streams, so only the first one's end is waited for.
+    let limits = Limits { first_token: Duration::from_millis(1), ..Limits::default() };
+    for client in [CHAT, MESSAGES] {
+        let upstream = Upstream::start(Options::default());
+        let targets = client.targets(&upstream, "hang");
+        let passed = Gateway::new(limits).pass(&targets, client.asks(false), None).await.unwrap();
+        assert_eq!((passed.target.id().as_str(), passed.failed), ("b:fine", 1), "{}", client.path);
+        let both = [targets[0].clone(), client.target("b", &upstream.url(), "hang")];
+        let declined = Gateway::new(limits).pass(&both, client.asks(true), None).await.err();
+        let fault = declined.unwrap().fault;
+        assert!(fault.message.contains("gave no token within 1ms"), "{fault}");
+        assert_eq!(upstream.count("hang"), 3, "both were asked");
+    }
+}
+
+#[tokio::test]
+async fn a_lone_target_that_asks_for_a_long_wait_is_told_at_once() {
+    for client in [CHAT, MESSAGES] {
+        for stream in [true, false] {
+            let minute = Options::default().retry_after(Duration::from_secs(30));
+            let upstream = Upstream::start(minute);
+            let alone = [client.target("a", &upstream.url(), "err-429")];
+            let declined = gateway(3).pass(&alone, client.asks(stream), None).await.err().unwrap();
+            assert_eq!(declined.fault.retry_after, Some(Duration::from_secs(30)));
+            assert!(declined.fault.message.contains("try again in 30"), "{}", declined.fault);
+            assert_eq!(upstream.count("err-429"), 1, "nobody was held for another attempt");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_local_server_has_its_lane_and_a_large_one_takes_many() {
     let upstream = Upstream::start(Options::default());
     let gateway = gateway(1);

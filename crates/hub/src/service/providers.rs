@@ -9,11 +9,11 @@ pub(crate) use wanted::checked_name;
 use super::Service;
 use super::words::{AddApiKey, Added, ProviderInfo, ProviderKind};
 use crate::book::{Entry, key_id, login_id};
-use crate::config::{Configured, Source};
+use crate::config::{Configured, Own, Source};
 use crate::discover::listing;
 use crate::log::now_ms;
 use crate::store::{NewProvider, Stored};
-use althing_gateway::Listed;
+use althing_gateway::{Endpoint, Listed};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 use std::time::Duration;
@@ -29,7 +29,9 @@ impl Service {
     /// that does not answer is kept and checked when it is first used.
     pub async fn add_api_key(&self, wanted: AddApiKey) -> Result<Added> {
         let wanted = Wanted::read(wanted)?;
-        let endpoint = wanted.endpoint(&self.library.book().config);
+        let config = self.library.book().config.clone();
+        let endpoint = wanted.endpoint(&config);
+        check_elsewhere(&endpoint, &Own::read(&config.data_dir))?;
         let checked = match self.gateway.list(&endpoint, CHECK_WAIT).await {
             Err(fault) if fault.kind == Kind::BadKey => return Err(fault),
             checked => checked,
@@ -130,6 +132,14 @@ impl Service {
         let row = Stored { enabled: true, ..row };
         self.store.update_provider(&row).await?;
         Ok(row)
+    }
+}
+
+/// A provider is somebody else's server: one's own would ask itself.
+fn check_elsewhere(endpoint: &Endpoint, own: &Own) -> Result<()> {
+    match own.leads_here(&endpoint.base_url, endpoint.key.as_ref()) {
+        Some(why) => Err(Fault::invalid(format!("{why}; a provider is another server"))),
+        None => Ok(()),
     }
 }
 

@@ -45,7 +45,7 @@ fn shown<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let dull = ["host", "content-length", "accept", "content-type", "user-agent"];
     let all = all.filter(|(name, _)| !dull.contains(name) && !name.starts_with("code_"));
     let line = |(name, value)| match name {
-        "x-request-id" => format!("  {name}: …\n"),
+        "x-request-id" | "x-althing-hops" => format!("  {name}: …\n"),
         _ => format!("  {name}: {value}\n"),
     };
     let mut lines: Vec<String> = all.map(line).collect();
@@ -136,6 +136,7 @@ async fn copilot_by_sockets() {
           editor-plugin-version: althing/VERSION
           editor-version: Althing/VERSION
           openai-intent: conversation-panel
+          x-althing-hops: …
           x-github-api-version: 2025-04-01
           x-initiator: user
           x-request-id: …
@@ -167,6 +168,7 @@ async fn dashscope_by_sockets() {
           x-request-id: …
         /v1/models
           authorization: Bearer qwen-first-2
+          x-althing-hops: …
           x-dashscope-authtype: qwen-oauth
           x-dashscope-cachecontrol: enable
           x-dashscope-useragent: althing/VERSION

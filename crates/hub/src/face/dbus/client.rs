@@ -1,6 +1,7 @@
 //! A client of a running service: the service's own functions, over the bus.
 
 use super::fields::{Dict, Field, Fields, Malformed, Sent, Word};
+use super::outgoing::Outgoing;
 use super::refusal::PREFIX;
 use super::words::{all, put};
 use super::{BUS_NAME, BusAddress, MESSAGES_INTERFACE, OBJECT_PATH, well_known};
@@ -204,7 +205,7 @@ impl Client {
     }
 
     async fn ask(&self, request: &str, fields: Sent) -> Result<Answer> {
-        Answer::of(body(&self.call(MESSAGES_INTERFACE, request, &(fields,)).await?)?)
+        Answer::of(body(&self.call(MESSAGES_INTERFACE, request, &(fields.carried(),)).await?)?)
     }
 
     async fn call<B>(&self, interface: &str, method: &str, body: &B) -> Result<zbus::Message>

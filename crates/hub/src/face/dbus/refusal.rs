@@ -1,6 +1,7 @@
 //! What goes wrong with a call: refused as a D-Bus error, or answered with `success=false`.
 
 use super::fields::{Malformed, Sent};
+use super::outgoing::Outgoing;
 use super::words::put;
 use althing_stdx::Fault;
 use std::fmt;
@@ -67,7 +68,7 @@ pub(super) fn reply(outcome: Result<Sent, Trouble>) -> Result<Sent, Refusal> {
 
 impl Refusal {
     fn new(name: &str, message: impl fmt::Display) -> Refusal {
-        Refusal { name: format!("{PREFIX}{name}"), message: message.to_string() }
+        Refusal { name: format!("{PREFIX}{name}"), message: message.to_string().carried() }
     }
 
     pub(super) fn denied(message: impl fmt::Display) -> Refusal {

@@ -1,7 +1,7 @@
 //! Requests that go through as they came, and what is counted of them.
 
 use super::dialect::{Dialect, anthropic, openai};
-use super::reply::{Reply, foreign, refusal};
+use super::reply::{Reply, foreign, refusal, tell_wait};
 use super::shape::Shape;
 use crate::lineup::price_of;
 use crate::service::Service;
@@ -168,7 +168,11 @@ fn decline(service: &Service, shape: Shape, targets: &[Target], declined: Declin
 /// The provider's own words where it said any; they are in the client's language.
 fn told(shape: Shape, declined: Declined) -> Reply {
     match declined.answer {
-        Some(answer) => foreign(answer.status, &answer.headers, Body::from(answer.body)),
+        Some(answer) => {
+            let mut reply = foreign(answer.status, &answer.headers, Body::from(answer.body));
+            tell_wait(&mut reply, &declined.fault);
+            reply
+        }
         None => refusal(shape, &declined.fault),
     }
 }

@@ -35,12 +35,20 @@ pub(super) fn events(body: Body) -> Reply {
 pub(super) fn refusal(shape: Shape, fault: &Fault) -> Reply {
     let status = StatusCode::from_u16(status(fault)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut reply = of(status, JSON, Body::from(shape.error(fault).to_string()));
-    if let Some(wait) = fault.retry_after {
-        let seconds = wait.as_millis().div_ceil(1000) as u64;
-        reply.headers_mut().insert(RETRY_AFTER, seconds.into());
-        reply.headers_mut().insert("retry-after-ms", (wait.as_millis() as u64).into());
-    }
+    tell_wait(&mut reply, fault);
     reply
+}
+
+/// Puts the time to wait where clients look for it, unless it is there already: some providers say
+/// it only in words.
+pub(super) fn tell_wait(reply: &mut Reply, fault: &Fault) {
+    let Some(wait) = fault.retry_after else { return };
+    if reply.headers().contains_key(RETRY_AFTER) {
+        return;
+    }
+    let seconds = wait.as_millis().div_ceil(1000) as u64;
+    reply.headers_mut().insert(RETRY_AFTER, seconds.into());
+    reply.headers_mut().insert("retry-after-ms", (wait.as_millis() as u64).into());
 }
 
 /// An answer of somebody else as it came, with those of its headers that are for the client.

@@ -5,7 +5,7 @@ use super::guard::{admit, admit_token};
 use super::reply::{Reply, refusal, text};
 use super::shape::Shape;
 use super::web::{self, Entry, Session, Watchers};
-use super::{Limits, Token, embeddings, models, talk};
+use super::{Limits, Token, embeddings, hops, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
 use crate::service::metrics::prometheus;
@@ -77,12 +77,27 @@ impl App {
         if let Err(denied) = admitted {
             return Ok(refusal(shape(path, headers), &denied.fault(self.address)));
         }
-        match dialect(path) {
+        let hops = match self.service.gateway.admit_hops(headers) {
+            Ok(hops) => hops,
+            Err(fault) => return Ok(hops::refuse(shape(path, headers), &fault)),
+        };
+        match hops {
+            None => Ok(self.route(request).await),
+            Some(hops) => Ok(hops::answer(hops, self.route(request)).await),
+        }
+    }
+
+    /// Answers one request of somebody who may ask.
+    async fn route(&self, request: hyper::Request<Incoming>) -> Reply {
+        match dialect(request.uri().path()) {
             Some(dialect) if request.method() == Method::POST => {
-                Ok(talk::talk(&self.desk, dialect, request).await)
+                talk::talk(&self.desk, dialect, request).await
             }
-            Some(_) => Ok(only_post(request.map(Body::new)).await),
-            None => self.router.clone().call(request.map(Body::new)).await,
+            Some(_) => only_post(request.map(Body::new)).await,
+            None => {
+                let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;
+                reply
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Shape {
 pub(super) fn status(fault: &Fault) -> u16 {
     match (fault.kind, fault.status) {
         (Kind::BadKey, Some(403)) => 403,
-        (Kind::InvalidParams, Some(status @ (403 | 405 | 408 | 409 | 413 | 415))) => status,
+        (Kind::InvalidParams, Some(status @ (403 | 405 | 408 | 409 | 413 | 415 | 508))) => status,
         // The provider finds fault with the request, which will not be better another time.
         (Kind::Upstream, Some(status @ 400..=499)) => status,
         // Clients look for it there, and shorten the conversation.

@@ -1,6 +1,7 @@
 //! The face in this process, by raw sockets.
 
 mod affinity;
+mod circles;
 mod discussing;
 mod doors;
 pub mod kit;

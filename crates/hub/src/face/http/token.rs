@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "token";
+const FILE: &str = crate::config::TOKEN_FILE;
 const TOKEN_BYTES: usize = 32;
 /// A token file is shorter; more is not read.
 const FILE_BYTES_MAX: u64 = 1024;

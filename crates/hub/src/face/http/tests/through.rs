@@ -382,3 +382,22 @@ async fn a_client_that_leaves_takes_its_discussion_along() {
     upstream.wait_for(|seen| seen.iter().filter(is_call).all(Seen::aborted)).await;
     assert_eq!(upstream.in_flight(), 0);
 }
+
+#[tokio::test]
+async fn a_long_wait_is_told_at_once_and_in_a_header() {
+    for path in PATHS {
+        for model in ["openai:err-429", "anthropic:err-429"] {
+            let upstream = Upstream::start(Options::default().retry_after(Duration::from_secs(30)));
+            let face = face(&upstream).await;
+            // The second one is not even sent on: the target rests.
+            for _ in 0..2 {
+                let answer = face.ask("POST", path, &body(path, model, false)).await;
+                assert_eq!(answer.status, 429, "{path} {model}: {answer:?}");
+                let after = answer.head.lines().find_map(|it| it.strip_prefix("retry-after: "));
+                let after: u64 = after.unwrap_or_else(|| panic!("{answer:?}")).parse().unwrap();
+                assert!((1..=30).contains(&after), "{path} {model}: {answer:?}");
+            }
+            assert_eq!(upstream.count("err-429"), 1, "{path} {model}");
+        }
+    }
+}
