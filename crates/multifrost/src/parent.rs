@@ -10,6 +10,7 @@ mod sent;
 mod shared;
 mod stream;
 mod supervisor;
+mod teller;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -25,9 +26,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::error::Error;
-use crate::limits::DEPTH_MAX;
 #[cfg(doc)]
 use crate::limits::EACH_CALLS_MAX;
+use crate::limits::{DEPTH_MAX, LINGER_MAX};
 use crate::msgpack::{self, EMPTY_ARRAY, NIL};
 use crate::process::Program;
 use crate::token::Token;
@@ -206,9 +207,10 @@ impl Parent {
         self.inner.shared.is_up()
     }
 
-    /// Whether it answers heartbeats; one that runs calls one at a time does not while it does.
+    /// Whether it is connected and answers heartbeats, where it is asked for any: see
+    /// [`Options::heartbeat`]. A worker of another library does not answer while it runs a call.
     pub fn is_responsive(&self) -> bool {
-        self.inner.shared.beat.is_answered()
+        self.is_connected() && self.inner.shared.beat.is_answered()
     }
 
     /// The process of a worker that was spawned, while it lives.
@@ -223,6 +225,7 @@ impl Inner {
         self.shared.say_shutdown(self.worker.is_ours());
         self.worker.end(grace);
         self.shared.close();
+        self.shared.teller.flush(LINGER_MAX);
     }
 }
 

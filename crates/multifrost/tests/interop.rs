@@ -90,6 +90,7 @@ fn hearing(mut options: Options) -> (Options, Heard) {
 async fn check_output(parent: &Parent, heard: &Heard, name: &str) {
     assert_eq!(parent.call("say", ("hello",)).await, Ok(()));
     let hello = |stream| format!("[{name} {stream}]: hello");
+    until(|| heard.lock().unwrap().len() == 2).await;
     assert_eq!(*heard.lock().unwrap(), [hello("STDOUT"), hello("STDERR")]);
 }
 

@@ -99,7 +99,8 @@ const NOT_STARTED: &str = "cannot start the worker";
 
 /// Whether the worker is gone with this.
 pub(super) fn is_over(error: &Error) -> bool {
-    matches!(error, Error::Exited(_) | Error::Disconnected(_) | Error::Stopped | Error::System(_))
+    use Error::{Disconnected, Exited, NoService, Stopped, System};
+    matches!(error, Exited(_) | Disconnected(_) | NoService(_) | Stopped | System(_))
 }
 
 /// The first line and the last, which tells most where a program broke off. Node's last is its

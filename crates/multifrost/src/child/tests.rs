@@ -27,7 +27,7 @@ fn child() -> Child {
 
 /// A running child without connections, and a link to nowhere in particular.
 struct Bench {
-    running: Running,
+    running: Arc<Running>,
     link: Arc<Link>,
     _server: Server,
 }
@@ -37,7 +37,7 @@ fn bench(child: Child) -> Bench {
     let terms = |role| Terms { role, message_bytes_max: 1 << 20 };
     std::thread::spawn(move || listening.run(terms(Role::Router), |_, _| {}));
     let (link, _) = connect(server.port(), terms(Role::Dealer)).unwrap();
-    let running = Running {
+    let running = Arc::new(Running {
         functions: child.functions,
         namespace: child.namespace,
         message_bytes_max: child.message_bytes_max,
@@ -46,7 +46,7 @@ fn bench(child: Child) -> Bench {
         desk: Desk::new(1),
         links: child.links,
         tokio: Tokio { callers: None, own: OnceLock::new() },
-    };
+    });
     Bench { running, link, _server: server }
 }
 
