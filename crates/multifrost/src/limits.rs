@@ -20,7 +20,7 @@ pub const WAITING_BYTES_MAX: usize = 64 << 20;
 /// What such a call counts beside its message.
 pub const WAITING_CALL_BYTES: usize = 512;
 /// Streams of one connection that wait for their caller to read, each on a thread of its own while
-/// other calls run; a further one ends with an error.
+/// others' calls run; with so many no further call of this connection begins.
 pub const STALLED_STREAMS_MAX: usize = 32;
 /// Calls that a child may be told to run at once.
 pub const CONCURRENCY_MAX: usize = 1024;
@@ -36,6 +36,23 @@ pub const OUTPUT_LINE_BYTES_MAX: usize = 64 << 10;
 /// Bytes of output that [`crate::parent::Options::output`] has not been told yet; further lines are
 /// left out, and then it is told how many.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// How long a service is looked for at first, where nothing else is said; then there is none.
+pub const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// The steps of a stop are a message, TERM and KILL: how long each may take before the next.
+pub const STOP_GRACE: Duration = Duration::from_secs(2);
+/// The same where the last handle is dropped, which must not wait long.
+pub const DROP_GRACE: Duration = Duration::from_millis(250);
+/// When a connection ends, the process has probably ended too, and how it did is the better reason: it
+/// is waited for so long.
+pub const EXIT_MAX: Duration = Duration::from_millis(500);
+/// How long the last words of a dead process are waited for, and their being told: a process that left
+/// its group may hold the pipe open. Then the rest is told later, or not at all.
+pub const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
+/// How long the locks of the registry are waited for, which is longer than one can be stale; then the
+/// registration fails.
+pub const REGISTRY_LOCK_MAX: Duration = Duration::from_secs(20);
+/// A registry that is longer counts as broken.
+pub const REGISTRY_BYTES_MAX: u64 = 16 << 20;
 
 /// Frames of a message, of which only the second is read; more end the connection.
 pub const FRAMES_MAX: usize = 64;

@@ -19,14 +19,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use crate::error::Exit;
+use crate::limits::LAST_WORDS_MAX;
 use crate::token::{self, Token};
 use crate::wait::block_on;
 use drain::Tail;
 use watchdog::Watchdog;
-
-/// How long the last words of a dead process are waited for: a process that left its group may
-/// hold the pipe open.
-const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 
 /// How the names of Python's interpreters begin, and what their library wants to hear.
 const PYTHONS: &[&str] = &["python", "pypy"];
@@ -50,6 +47,14 @@ impl fmt::Debug for Program {
         let mut debug = f.debug_struct("Program");
         debug.field("executable", &self.executable).field("arguments", &self.arguments);
         debug.field("variables", &names).field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// What is started, and where: either may be what is missing.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.executable.display())?;
+        self.folder.as_ref().map_or(Ok(()), |folder| write!(f, " in '{}'", folder.display()))
     }
 }
 
@@ -106,10 +111,6 @@ impl Program {
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Program {
         self.folder = Some(folder.into());
         self
-    }
-
-    pub(crate) fn executable(&self) -> &Path {
-        &self.executable
     }
 
     /// What its output is labelled with: the script's or the program's name.

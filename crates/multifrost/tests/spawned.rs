@@ -93,7 +93,7 @@ async fn s8_4_s9_8_s13_4_s26_3_errors_are_the_childs_own_words() {
         let Err(Error::Remote(said)) = parent.call::<()>(function, args).await else {
             panic!("{function} did not fail");
         };
-        assert_eq!(said.lines().next(), Some(text));
+        assert_eq!(said.text().lines().next(), Some(text));
     }
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3), "s9_8: it goes on after errors");
 }

@@ -1,6 +1,6 @@
 //! Which calls run and which wait. Calls wait per connection, so that nobody waits for the reader of
-//! another: a connection whose answers are not read gets no further call begun, and one with too
-//! many bytes of calls that wait is not read until there are fewer.
+//! another: a connection whose answers or streams are not read gets no further call begun, and one
+//! with too many bytes of calls that wait is not read until there are fewer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,6 +54,12 @@ impl Jobs {
         self.running.len() + self.returning < concurrency
     }
 
+    /// Whether a connection reads enough of what it gets to be given more.
+    fn may_begin(&self, link: &Arc<Link>) -> bool {
+        let stalled = self.aside.iter().filter(|it| Arc::ptr_eq(&it.link, link));
+        !link.is_full() && stalled.count() < STALLED_STREAMS_MAX
+    }
+
     fn lane(&mut self, link: &Arc<Link>) -> Option<&mut Lane> {
         self.lanes.iter_mut().find(|lane| Arc::ptr_eq(&lane.link, link))
     }
@@ -68,7 +74,7 @@ impl Jobs {
         if self.is_closed || !self.has_place(concurrency) {
             return None;
         }
-        let at = self.lanes.iter().position(|lane| !lane.link.is_full())?;
+        let at = self.lanes.iter().position(|lane| self.may_begin(&lane.link))?;
         let mut lane = self.lanes.remove(at)?;
         let job = lane.waiting.pop_front()?;
         lane.bytes -= job.bytes();
@@ -98,7 +104,7 @@ impl Desk {
     /// It never waits: what comes behind a call may be no call.
     pub(super) fn admit(&self, job: Job) -> Admitted {
         let mut jobs = self.lock();
-        let is_next = jobs.lane(&job.ticket.link).is_none() && !job.ticket.link.is_full();
+        let is_next = jobs.lane(&job.ticket.link).is_none() && jobs.may_begin(&job.ticket.link);
         if is_next && jobs.has_place(self.concurrency) {
             jobs.running.push(job.ticket.clone());
             return Admitted::Now(job);
@@ -140,6 +146,7 @@ impl Desk {
     /// A job was not begun; whoever says so looks for the next.
     pub(super) fn drop_out(&self, ticket: &Arc<Ticket>) {
         self.lock().running.retain(|it| !Arc::ptr_eq(it, ticket));
+        self.changed.notify_all();
     }
 
     /// A job that waits and may run, if there is one.
@@ -161,18 +168,12 @@ impl Desk {
         next
     }
 
-    /// A call that runs waits for its caller and leaves its place to another. It may not where too
-    /// many of its connection have.
-    pub(super) fn leave(&self, ticket: &Arc<Ticket>) -> bool {
+    /// A call that runs waits for its caller, and leaves its place to another.
+    pub(super) fn leave(&self, ticket: &Arc<Ticket>) {
         let mut jobs = self.lock();
-        let is_its = |it: &&Arc<Ticket>| Arc::ptr_eq(&it.link, &ticket.link);
-        if jobs.aside.iter().filter(is_its).count() >= STALLED_STREAMS_MAX {
-            return false;
-        }
         jobs.running.retain(|it| !Arc::ptr_eq(it, ticket));
         jobs.aside.push(ticket.clone());
         self.changed.notify_all();
-        true
     }
 
     /// Waits for a place; those that have had one come before those that have not.

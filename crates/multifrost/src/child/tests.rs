@@ -248,6 +248,42 @@ fn s6_3_3_s9_7_a_failure_has_its_causes_and_its_place() {
 }
 
 #[test]
+fn s6_3_3_s9_7_any_error_can_be_a_failure() {
+    type Boxed = Box<dyn std::error::Error + Send + Sync>;
+    let boxed = |text: &str| -> Result<(), Boxed> { Err(text.into()) };
+    let fail = || -> Result<(), Failure> { Ok(boxed("odd").map_err(Failure::of)?) };
+    assert!(fail().unwrap_err().text().starts_with("odd\nTraceback:\n  at "));
+    let parse = || -> Result<u8, Failure> { Ok("x".parse()?) };
+    assert!(parse().unwrap_err().to_string().starts_with("invalid digit"));
+}
+
+#[test]
+fn s4_1_s6_1_4_arguments_are_taken_as_other_libraries_send_them() {
+    let child = Child::new()
+        .function("double", |(n,): (i64,)| Ok(2 * n))
+        .function("bytes", |(bytes,): (Vec<u8>,)| Ok(crate::Blob(bytes)))
+        .function("open", |(name, mode): (String, Option<u8>)| Ok((name, mode.unwrap_or(7))));
+    let bench = bench(child);
+    let call = |function: &str, args: &[Value<'_>]| {
+        let mut packed = Vec::new();
+        Value::Array(args.to_vec()).write(&mut packed);
+        bench.answer(&call(function, &packed).payload())
+    };
+    let wide = 1_i64 << 40;
+    assert_eq!(call("double", &[(wide as f64).into()]), format!("response 1 Int({})", 2 * wide));
+    assert_eq!(call("bytes", &[b"ab"[..].into()]), "response 1 Bin([97, 98])");
+    let opened = "response 1 Array([Str(\"x\"), Int(7)])";
+    assert_eq!(call("open", &["x".into()]), opened);
+    assert_eq!(call("open", &["x".into(), Value::Nil]), opened);
+    let wrong = |why| format!("error 1 TypeError: invalid arguments: {why}");
+    assert_eq!(call("open", &[]), wrong("argument 1: it is missing"));
+    assert_eq!(
+        call("double", &[1_i64.into(), 2_i64.into()]),
+        wrong("2 arguments were given, 1 are taken")
+    );
+}
+
+#[test]
 fn s6_6_heartbeats_are_answered_with_their_time() {
     let beat =
         |metadata: &[u8]| Draft::new(Kind::Heartbeat, Id::Text("1")).packed("metadata", metadata);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::envelope::NAMESPACE;
 #[cfg(doc)]
 use crate::limits::OUTPUT_BYTES_MAX;
-use crate::limits::{CALL_MAX, MESSAGE_BYTES_MAX, PENDING_CALLS_MAX};
+use crate::limits::{CALL_MAX, CONNECT_MAX, MESSAGE_BYTES_MAX, PENDING_CALLS_MAX};
 use crate::registry::Registry;
 use crate::socket::LOOPBACK;
 use crate::token::Token;
@@ -63,7 +63,7 @@ impl Default for Options {
             is_worker_checked: true,
             token: None,
             registry: None,
-            connect_max: Duration::from_secs(5),
+            connect_max: CONNECT_MAX,
         }
     }
 }

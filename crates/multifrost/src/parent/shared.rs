@@ -19,6 +19,7 @@ use crate::envelope::{Draft, Envelope, Id, Kind};
 use crate::error::Error;
 use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id::{self, ByUuid, Uuid};
+use crate::limits::HANDSHAKE_MAX;
 use crate::msgpack;
 use crate::socket::{Inbox, Link, Patience, SPIN_MAX, SendError};
 use crate::token::Token;
@@ -265,6 +266,11 @@ impl Shared {
     /// what `why` makes of the reason. A second connection beside a live one is refused.
     pub(super) fn serve(&self, link: &Arc<Link>, inbox: Inbox, why: impl FnOnce(String) -> Error) {
         let up = Up { link: link.clone(), seat: Arc::new(Seat::new(inbox)) };
+        // The one before may have ended and not be gone from here: then its calls fail first.
+        let is_settled = |phase: &Phase| !matches!(phase, Phase::Up(up) if up.link.is_closed());
+        let mut phase = self.phase.subscribe();
+        // One that never goes is alive for all that is known, and refuses this one below.
+        let _ = wait::block_on(phase.wait_for(is_settled), HANDSHAKE_MAX);
         let is_first = self.phase.send_if_modified(|phase| {
             let is_free = matches!(phase, Phase::Waiting | Phase::Lost(_));
             if is_free {

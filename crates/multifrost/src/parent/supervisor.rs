@@ -9,7 +9,7 @@ use super::heartbeat;
 use super::options::{Options, Stream};
 use super::shared::Shared;
 use crate::error::{Error, Exit};
-use crate::limits::CONNECT_PAUSE;
+use crate::limits::{CONNECT_PAUSE, EXIT_MAX, LAST_WORDS_MAX};
 use crate::process::{self, Lines, Process, Program};
 use crate::registry::Registry;
 use crate::socket::{self, Link, Server, Terms};
@@ -17,8 +17,6 @@ use crate::wait;
 use crate::zmtp::Role;
 use rustix::process::Signal;
 
-/// When a connection ends, the process has probably ended too, and how it did is the better reason.
-const EXIT_MAX: Duration = Duration::from_millis(500);
 /// How long one look at a process takes; it is looked at until it ends.
 const WATCH: Duration = Duration::from_secs(3600);
 
@@ -57,7 +55,7 @@ impl Worker {
         let is_told = AtomicBool::new(false);
         let serve = move |link: Arc<Link>, inbox| {
             if is_ours(&serving, &processes, &link) {
-                return serving.serve(&link, inbox, |why| reason(&processes, why));
+                return serving.serve(&link, inbox, |why| reason(&serving, &processes, why));
             }
             link.cut();
             // Once: it may try again and again.
@@ -127,8 +125,7 @@ fn start_process(
         }
     });
     let started = Process::start(program, port, token.as_ref(), &lines);
-    let doing = || format!("cannot start the worker '{}'", program.executable().display());
-    started.map_err(|error| Error::system(&doing(), error))
+    started.map_err(|error| Error::system(&format!("cannot start the worker {program}"), error))
 }
 
 fn terms(options: &Options) -> Terms {
@@ -144,9 +141,11 @@ fn is_ours(shared: &Shared, current: &Current, link: &Link) -> bool {
     link.ends().is_ok_and(|(ours, theirs)| now(current).has_end(theirs, ours))
 }
 
-/// Why a connection to a process of ours ended.
-fn reason(current: &Current, why: String) -> Error {
-    now(current).ended(EXIT_MAX).map_or(Error::Disconnected(why), Error::Exited)
+/// Why a connection to a process of ours ended. What the process has said is told before.
+fn reason(shared: &Shared, current: &Current, why: String) -> Error {
+    let exit = now(current).ended(EXIT_MAX);
+    shared.teller.flush(LAST_WORDS_MAX);
+    exit.map_or(Error::Disconnected(why), Error::Exited)
 }
 
 /// A process that gives no sign of life is ended if another may take its place.
@@ -166,6 +165,7 @@ fn supervise(shared: &Arc<Shared>, current: &Current, program: &Program, port: u
             link.cut();
         }
         let over = Error::Exited(exit);
+        shared.teller.flush(LAST_WORDS_MAX);
         shared.fail_all(&over);
         let Some(restart) = shared.options.restart else { return shared.over(over) };
         if began.elapsed() >= restart.sound_after {

@@ -9,19 +9,31 @@ use rustix::process::Pid;
 
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
+/// The table is read piece by piece, so that one who comes or goes meanwhile may hide another.
+const LOOKS_MAX: usize = 5;
+
 /// Whether a process of a group has the end `theirs` of a connection whose other end is `ours`.
 /// Where the system does not tell, nobody knows.
 pub(super) fn has_end(group: Pid, theirs: SocketAddr, ours: SocketAddr) -> Option<bool> {
     let (theirs, ours) = (form(theirs)?, form(ours)?);
-    let tables: Vec<String> = TABLES.iter().filter_map(|it| fs::read_to_string(it).ok()).collect();
-    if tables.is_empty() {
-        return None;
+    let mut found = None;
+    for _ in 0..LOOKS_MAX {
+        found = find(&theirs, &ours)?;
+        if found.is_some() {
+            break;
+        }
     }
-    let socket = tables.iter().flat_map(|it| it.lines()).find_map(|it| socket(it, &theirs, &ours));
-    let Some(socket) = socket else { return Some(false) };
+    let Some(socket) = found else { return Some(false) };
     let has = |pid: i32| has_file(pid, &socket);
     let leader = group.as_raw_nonzero().get();
     Some(has(leader) || members(leader).any(has))
+}
+
+/// The socket of an end, if it is in the table; nothing where there is no table.
+fn find(theirs: &str, ours: &str) -> Option<Option<String>> {
+    let tables: Vec<String> = TABLES.iter().filter_map(|it| fs::read_to_string(it).ok()).collect();
+    let lines = || tables.iter().flat_map(|it| it.lines());
+    (!tables.is_empty()).then(|| lines().find_map(|line| socket(line, theirs, ours)))
 }
 
 /// An end as the table has it, behind what it says of version 6: the address as a number of this

@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use rustix::io::Errno;
@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use super::spin::Spin;
 use crate::envelope::Packet;
 use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
+use crate::wait::now;
 
 /// What is held back at most; more is sent. So the other side begins before all is there, and a
 /// write still sends some dozens of short messages.
@@ -290,11 +291,16 @@ impl Link {
 
     /// Sends what waits, within a limit, and then ends the connection.
     pub(crate) fn close(self: &Arc<Link>) {
+        self.close_by(now() + LINGER_MAX);
+    }
+
+    /// The same until a point in time, which may be that of several.
+    pub(crate) fn close_by(self: &Arc<Link>, deadline: Instant) {
         self.flush();
-        let outbox = self.lock();
+        let (outbox, max) = (self.lock(), deadline.saturating_duration_since(now()));
         let flushed = self
             .changed
-            .wait_timeout_while(outbox, LINGER_MAX, |outbox| outbox.bytes > 0 && !self.is_closed());
+            .wait_timeout_while(outbox, max, |outbox| outbox.bytes > 0 && !self.is_closed());
         let (mut outbox, _) = flushed.unwrap_or_else(PoisonError::into_inner);
         self.end(&mut outbox);
     }
