@@ -251,7 +251,7 @@ fn s6_3_3_s9_7_a_failure_has_its_causes_and_its_place() {
 fn s6_3_3_s9_7_any_error_can_be_a_failure() {
     type Boxed = Box<dyn std::error::Error + Send + Sync>;
     let boxed = |text: &str| -> Result<(), Boxed> { Err(text.into()) };
-    let fail = || -> Result<(), Failure> { Ok(boxed("odd").map_err(Failure::of)?) };
+    let fail = || -> Result<(), Failure> { boxed("odd").map_err(Failure::of) };
     assert!(fail().unwrap_err().text().starts_with("odd\nTraceback:\n  at "));
     let parse = || -> Result<u8, Failure> { Ok("x".parse()?) };
     assert!(parse().unwrap_err().to_string().starts_with("invalid digit"));

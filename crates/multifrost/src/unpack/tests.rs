@@ -21,7 +21,7 @@ fn s4_1_a_whole_number_may_come_as_a_float() {
     let float = |number: f64| packed(Value::F64(number));
     assert_eq!(unpack(&float(4_294_967_296.0)), Ok(4_294_967_296_i64));
     assert_eq!(unpack(&float(-9_007_199_254_740_992.0)), Ok(-9_007_199_254_740_992_i64));
-    assert_eq!(unpack(&float(1.8446744073709550e19)), Ok(18_446_744_073_709_549_568_u64));
+    assert_eq!(unpack(&float(2_f64.powi(64) - 2048.0)), Ok(u64::MAX - 2047));
     assert_eq!(unpack(&packed(Value::F32(3.0))), Ok(3_u8));
     assert_eq!(unpack(&packed(Value::Array(vec![1.0.into(), (-0.0).into()]))), Ok(vec![1_i32, 0]));
     // A float stays one where no whole number is wanted.
@@ -32,7 +32,7 @@ fn s4_1_a_whole_number_may_come_as_a_float() {
     refuse::<i64>(Value::F64(1e300), "expected i64");
     refuse::<u8>(Value::F64(256.0), "expected u8");
     refuse::<u64>(Value::F64(-1.0), "expected u64");
-    refuse::<u64>(Value::F64(1.8446744073709552e19), "expected u64");
+    refuse::<u64>(Value::F64(2_f64.powi(64)), "expected u64");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl<'de> Visitor<'de> for Bytes {
 /// It has all that it holds, whatever it was read from.
 impl<'de> Deserialize<'de> for Value<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any).map(|value| value)
+        deserializer.deserialize_any(Any)
     }
 }
 

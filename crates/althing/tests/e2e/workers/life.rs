@@ -276,7 +276,10 @@ fn doctor_tells_of_workers() {
     done.ends(0);
     for (name, words) in [
         ("✓ calc", &["1 function, a model, ", "calc.py"][..]),
-        ("✗ gone", &["cannot start the worker './gone.py' in '", "change `run` in [workers.gone]"]),
+        (
+            "✗ gone",
+            &["cannot start the worker '", "gone.py' in '", "change `run` in [workers.gone]"],
+        ),
         ("✗ away", &["no service 'lost' is running", "start 'lost', or change `service`"]),
         ("✗ lacks", &["No module named 'zmq'; pip install pyzmq msgpack"]),
         ("✗ deaf", &["no answer within 5s; see `althing workers logs deaf`"]),
