@@ -93,6 +93,7 @@ const DOORS: &[(&str, &[Reach])] = &[
     ("crates/multifrost/src/registry.rs", &[Environment, Processes]),
     ("crates/multifrost/src/registry/", &[Files, Processes]),
     ("crates/multifrost/src/child/start.rs", &[Environment]),
+    ("crates/multifrost/examples/", ALL),
     ("crates/althing/", ALL),
     ("crates/llama/", ALL),
     ("crates/testkit/", ALL),
