@@ -20,6 +20,11 @@ pub trait Access: Send + Sync + Debug {
     /// What to call with.
     fn grant<'a>(&'a self, need: Need<'a>) -> BoxFuture<'a, Result<Grant>>;
 
+    /// What a person should know where everything that it granted is refused.
+    fn notice(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What `model` says, where it is asked in another way than over HTTP; none: over HTTP.
     fn speak(&self, _model: &str, _ask: &Ask) -> Option<Speaking> {
         None
@@ -94,10 +99,21 @@ pub(crate) async fn ask(
         Err(declined) if declined.fault.kind == Kind::BadKey => {
             let grant = access.grant(Need { refused: Some(&grant), ..need }).await?;
             let opened = opened(endpoint, &grant, wanted);
-            once(http, &opened, wanted).await.map(|it| held(it, grant))
+            let done = once(http, &opened, wanted).await;
+            done.map(|it| held(it, grant)).map_err(|declined| explain(declined, access.notice()))
         }
         done => done.map(|it| held(it, grant)),
     }
+}
+
+/// Adds to a refusal what is known of its reason. The provider's own words, which lack it, are left
+/// out then.
+fn explain(mut declined: Declined, notice: Option<&str>) -> Declined {
+    if let (Some(notice), Kind::BadKey) = (notice, declined.fault.kind) {
+        declined.fault.message = format!("{}; {notice}", declined.fault.message);
+        declined.answer = None;
+    }
+    declined
 }
 
 async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming, Declined> {
