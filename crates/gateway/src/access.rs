@@ -141,3 +141,27 @@ fn held(mut incoming: Incoming, grant: Grant) -> Incoming {
     }
     incoming
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Answer;
+    use althing_stdx::Fault;
+
+    #[test]
+    fn a_refusal_that_somebody_knows_the_reason_of_is_told_with_it() {
+        let answer = Answer { status: 401, headers: Default::default(), body: Bytes::new() };
+        let declined = |kind| Declined {
+            answer: Some(Box::new(answer.clone())),
+            ..Declined::from(Fault::new(kind, "refused"))
+        };
+        let told = |kind, notice| {
+            let told = explain(declined(kind), notice);
+            (told.fault.message, told.answer.is_some())
+        };
+        let plain = || ("refused".to_string(), true);
+        assert_eq!(told(Kind::BadKey, Some("it ended")), ("refused; it ended".into(), false));
+        assert_eq!(told(Kind::BadKey, None), plain());
+        assert_eq!(told(Kind::Overloaded, Some("it ended")), plain());
+    }
+}

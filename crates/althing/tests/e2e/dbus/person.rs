@@ -100,19 +100,19 @@ fn a_person_logs_in_with_and_without_the_service() {
     walk(&bus.home, "served");
 }
 
-/// The limits are known to the process that met them, so it takes a service that runs.
+/// Rests are known to the process that met a refusal, so it takes a service that runs.
 #[test]
 fn a_person_sees_which_target_rests() {
-    let upstream = Upstream::start(Options::default().models(["err-429", "fake-small"]));
+    let upstream = Upstream::start(Options::default().models(["err-404", "fake-small"]));
     let Some(bus) = Bus::start() else { return };
     let _serving = bus.serve();
     let url = format!("{}/v1", upstream.url());
     let add = ["providers", "add", "openai", "--name", "box", "--base-url", &url];
     bus.home.run_with_input(&add, &format!("{KEY}\n")).ends(0);
-    bus.home.run(&["routes", "set", "fast", "box:err-429", "box:fake-small"]).ends(0);
+    bus.home.run(&["routes", "set", "fast", "box:err-404", "box:fake-small"]).ends(0);
     bus.home.run(&["routes", "test", "fast"]).ends(0).says("box:fake-small answered: ");
     let shown = bus.home.run(&["routes", "show", "fast"]);
-    shown.ends(0).says("rests for ").says(" s: rate_limited").says("ok");
+    shown.ends(0).says("rests for ").says(" s: unknown_model").says("ok");
 }
 
 /// A login whose renewal was refused is marked, whoever asks.

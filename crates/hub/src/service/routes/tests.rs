@@ -81,10 +81,10 @@ async fn any_name_that_can_be_asked_is_a_target() {
 
 #[tokio::test]
 async fn a_target_that_cools_down_is_shown_as_resting() {
-    let upstream = Upstream::start(Options::default().models(&["err-429", "fake-small"]));
+    let upstream = Upstream::start(Options::default().models(&["err-404", "fake-small"]));
     let service = service(&[]).await;
     add(&service, "Box", "vllm", &upstream).await.unwrap();
-    set(&service, "fast", &["box/err-429", "box/fake-small"]).await.unwrap();
+    set(&service, "fast", &["box/err-404", "box/fake-small"]).await.unwrap();
     set(&service, "outer", &["alias/fast"]).await.unwrap();
     let rests = async |alias: &str| {
         let states = service.route(alias).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_target_that_cools_down_is_shown_as_resting() {
     assert_eq!(rests("fast").await, [None, None]);
     let answer = service.complete(&caller(), question("fast")).await.unwrap();
     assert_eq!(answer.answered_by, "box:fake-small");
-    assert_eq!(rests("fast").await, [Some("rate_limited".to_string()), None]);
+    assert_eq!(rests("fast").await, [Some("unknown_model".to_string()), None]);
     assert_eq!(rests("outer").await, [None], "one of its targets can be asked");
 }
 

@@ -149,14 +149,15 @@ pub fn rows() -> Vec<(&'static str, Value, Want)> {
         ("SetRouteRules", json!({"alias": "fast", "targets": target("fake-small")}), ok(json!({}))),
         (
             "SetRouteRules",
-            json!({"alias": "bare", "targets": [{"provider_id": "", "model_id": "fast"}]}),
+            json!({"alias": "bare", "targets": [{"provider_id": "", "model_id": "fast"},
+                {"provider_id": "", "model_id": "$local"}]}),
             ok(json!({})),
         ),
         (
             "GetRouteRules",
             json!({"alias": "bare"}),
             ok(json!({"targets": [{"provider_id": "alias", "model_id": "fast", "dead": null,
-                "resting": null, "rest_ms": null}]})),
+                "resting": null, "rest_ms": null}, {"provider_id": "$local", "model_id": "tiny"}]})),
         ),
         ("SetRouteRules", json!({"alias": "bare", "targets": []}), ok(json!({}))),
         (
