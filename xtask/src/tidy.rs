@@ -69,6 +69,7 @@ const DOORS: &[(&str, &[Reach])] = &[
     ("crates/gateway/src/http/", &[Sockets, Environment]),
     ("crates/hub/src/config.rs", &[Files, Environment]),
     ("crates/hub/src/config/", &[Files, Environment]),
+    ("crates/hub/src/data_folder.rs", &[Files]),
     ("crates/hub/src/log.rs", &[Files]),
     ("crates/hub/src/store.rs", &[Files]),
     ("crates/hub/src/store/", &[Files]),

@@ -101,7 +101,12 @@ impl Gateway {
 
     /// Whether `target` is left alone just now where others stand beside it, and why.
     pub fn rest(&self, target: &Target) -> Option<Rest> {
+        self.rest_of(target, false)
+    }
+
+    /// As `rest`; a `lone` target only rests where its provider asked for it.
+    pub fn rest_of(&self, target: &Target, lone: bool) -> Option<Rest> {
         let health = self.board.health();
-        health.rest(&health.spot(target), false, Instant::now())
+        health.rest(&health.spot(target), lone, Instant::now())
     }
 }

@@ -76,6 +76,8 @@ pub struct Config {
     pub local_idle_seconds: Sourced<u64>,
     /// How long faces that pause between phases wait for the person.
     pub pause_seconds: Sourced<u64>,
+    /// Other sites whose pages may use the HTTP face, as browsers write them.
+    pub http_origins: Sourced<Vec<String>>,
     /// Who sits when nobody is named; empty: chosen from what is found.
     pub models: Sourced<Vec<String>>,
     /// The servers that can be asked, in the order of the provider table.
@@ -146,6 +148,7 @@ impl Config {
             max_cost_usd: Sourced::default(1.0),
             local_idle_seconds: Sourced::default(300),
             pause_seconds: Sourced::default(300),
+            http_origins: Sourced::default(vec![]),
             models: Sourced::default(vec![]),
             endpoints: vec![],
             workers: vec![],
@@ -163,7 +166,7 @@ impl Config {
 
     /// The database file.
     pub fn database(&self) -> PathBuf {
-        self.data_dir.join("althing.db")
+        self.data_dir.join(crate::data_folder::DATABASE)
     }
 
     /// The endpoint called `id`.

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod book;
 pub mod config;
 pub mod council;
+mod data_folder;
 pub mod discover;
 pub mod export;
 pub mod extensions;

@@ -10,12 +10,21 @@ Examples:
   althing providers add ollama --base-url http://192.168.1.5:11434 --no-key
   althing providers add custom --name gateway --base-url http://localhost:9000/v1 --no-key";
 
+const LOGIN_HELP: &str = "\
+The free login of Qwen's chat (dashscope) ended on 15 April 2026: a login may still succeed, but its
+requests are refused. Keys work:
+  althing providers add dashscope                              # a key of Model Studio
+  althing providers add dashscope --base-url https://coding-intl.dashscope.aliyuncs.com/v1
+                                                               # a key of its Coding Plan
+[logins.dashscope] in the configuration leads the login to another server.";
+
 #[derive(Debug, Subcommand)]
 pub enum Providers {
     /// Add a provider by its kind, key and address; the key is checked and kept encrypted
     #[command(after_help = ADD_HELP)]
     Add(AddProvider),
     /// Log in to copilot or dashscope with a code in the browser
+    #[command(after_help = LOGIN_HELP)]
     AddOauth(AddOauth),
     /// Add a model in a GGUF file, run by llama.cpp
     AddLocal(AddLocal),

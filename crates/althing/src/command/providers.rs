@@ -74,7 +74,9 @@ async fn add_local(desk: &Desk, args: AddLocal) -> Result<()> {
         model_path: file.to_string_lossy().into_owned(),
     };
     let added = ask_service!(desk.reach().await?, add_local(wanted))?;
-    say_added(desk, &added)
+    say_trouble(desk, &added);
+    let id = &added.provider_id;
+    print(&format!("{id} is added; ask it: althing ask --models {id} \"…\"\n"))
 }
 
 /// Tells what the person should know of a provider that was added.
@@ -86,8 +88,11 @@ pub(super) fn say_trouble(desk: &Desk, added: &Added) {
 
 fn say_added(desk: &Desk, added: &Added) -> Result<()> {
     say_trouble(desk, added);
-    let id = &added.provider_id;
-    print(&format!("{id} is added; its models are {id}:… (`althing models` lists them).\n"))
+    print(&format_added(&added.provider_id))
+}
+
+fn format_added(id: &str) -> String {
+    format!("{id} is added; its models are {id}:… (`althing models` lists them).\n")
 }
 
 /// Starts a login, shows the code, and waits until it is used.
@@ -100,6 +105,7 @@ async fn log_in(desk: &Desk, args: AddOauth) -> Result<()> {
         Reach::There(client) => client.add_oauth(wanted).await?,
         Reach::Here(service) => service.add_oauth(&caller, wanted).await?,
     };
+    say_trouble(desk, &added);
     print(&invitation(&challenge))?;
     let until = Instant::now() + Duration::from_secs(challenge.expires_in.max(0) as u64);
     loop {
@@ -108,7 +114,7 @@ async fn log_in(desk: &Desk, args: AddOauth) -> Result<()> {
             Reach::Here(service) => service.complete_oauth(&caller, &added.provider_id).await,
         };
         match done {
-            Ok(_) => return say_added(desk, &added),
+            Ok(_) => return print(&format_added(&added.provider_id)),
             Err(fault) if fault.kind == Kind::Busy && Instant::now() < until => {}
             Err(fault) => return Err(fault),
         }

@@ -5,7 +5,7 @@ use crate::local::{self, Runners};
 use crate::secrets::Secrets;
 use crate::service::logins;
 use crate::service::words::ProviderKind;
-use crate::store::Stored;
+use crate::store::{Store, Stored};
 use althing_gateway::{Access, Endpoint, Gateway, LOCAL_FILE, Provider, provider};
 use althing_stdx::Result;
 use std::collections::HashMap;
@@ -20,6 +20,7 @@ pub struct Means {
     pub secrets: Secrets,
     pub gateway: Gateway,
     pub runners: Runners,
+    pub store: Store,
 }
 
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a

@@ -2,6 +2,7 @@
 //! Anthropic's. It listens on loopback only, wants a token, and translates; it holds no logic.
 
 mod body;
+mod cors;
 mod dialect;
 mod discussion;
 mod embeddings;

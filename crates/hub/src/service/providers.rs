@@ -57,7 +57,11 @@ impl Service {
         };
         let configured = book.config.endpoints.iter().filter(is_there);
         let configured = configured.map(|it| set_up(it, book.entry(&it.endpoint.id)));
-        let added = book.entries.iter().map(|it| added(it, book.endpoint(&it.row.id)));
+        let no_runner = self.library.means().runners.trouble();
+        let added = book.entries.iter().map(|it| {
+            let no_runner = no_runner.as_ref().filter(|_| it.row.kind == ProviderKind::Local);
+            added(it, book.endpoint(&it.row.id), no_runner)
+        });
         Ok(configured.chain(added).collect())
     }
 
@@ -164,9 +168,13 @@ fn set_up(configured: &Configured, hidden: Option<&Entry>) -> ProviderInfo {
     }
 }
 
-/// A provider that was added.
-fn added(entry: &Entry, configured: Option<&Configured>) -> ProviderInfo {
-    let Entry { row, trouble } = entry;
+/// A provider that was added. `no_runner` says why its model cannot be loaded, where it cannot.
+fn added(
+    entry: &Entry,
+    configured: Option<&Configured>,
+    no_runner: Option<&String>,
+) -> ProviderInfo {
+    let Entry { row, trouble, login_over } = entry;
     let endpoint = configured.map(|it| &it.endpoint).filter(|_| trouble.is_none());
     // A model in a file has no address.
     let place = endpoint.map(|it| it.base_url.clone()).filter(|url| !url.is_empty());
@@ -178,10 +186,15 @@ fn added(entry: &Entry, configured: Option<&Configured>) -> ProviderInfo {
         provider_type: row.row.clone(),
         base_url: place.or_else(|| row.base_url.clone()),
         local_path: row.local_path.clone(),
-        enabled: row.enabled && trouble.is_none(),
+        enabled: row.enabled && trouble.is_none() && login_over.is_none(),
         source: Source::Stored.to_string(),
         key_hint: endpoint.and_then(|it| it.key.as_ref()).map(|key| key.hint()),
-        note: trouble.clone().or_else(unchecked),
+        note: [trouble.as_ref(), login_over.as_ref(), no_runner]
+            .into_iter()
+            .flatten()
+            .next()
+            .cloned()
+            .or_else(unchecked),
     }
 }
 

@@ -176,10 +176,12 @@ impl Client {
             chunks.extend(answer.optional("chunk")?);
         }
         Ok(Received {
+            reasoning: answer.optional("reasoning")?.unwrap_or_default(),
             chunks: chunks.into_iter().map(|chunk| chunk.text).collect(),
             tool_call: answer.optional("tool_call")?,
             done: answer.optional("done")?.unwrap_or_default(),
             usage: answer.optional("usage")?,
+            answered_by: answer.optional("answered_by")?,
         })
     }
 

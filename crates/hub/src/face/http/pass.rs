@@ -1,7 +1,7 @@
 //! Requests that go through as they came, and what is counted of them.
 
 use super::dialect::{Dialect, anthropic, openai};
-use super::reply::{Reply, foreign, refusal, tell_wait};
+use super::reply::{Reply, foreign, name_target, refusal, tell_wait};
 use super::shape::Shape;
 use crate::lineup::price_of;
 use crate::service::Service;
@@ -12,6 +12,7 @@ use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing, Streaming
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
+use hyper::HeaderMap;
 use hyper::http::request::Parts;
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -51,7 +52,14 @@ pub(super) async fn count(
         Passing::Whole(bytes, _) => Body::from(bytes),
         Passing::Stream(stream) => spoken(stream, dialect.shape),
     };
-    foreign(passed.status, &passed.headers, body)
+    answered(passed.status, &passed.headers, body, &passed.target)
+}
+
+/// An answer as it came, and who it is from.
+fn answered(status: u16, headers: &HeaderMap, body: Body, target: &Target) -> Reply {
+    let mut reply = foreign(status, headers, body);
+    name_target(&mut reply, &target.id());
+    reply
 }
 
 /// As `pass`, for vectors.
@@ -98,15 +106,15 @@ async fn send(
     match passed.body {
         Passing::Whole(bytes, usage) => {
             service.metrics.record(sample(service, &target, false, usage));
-            foreign(status, &headers, Body::from(bytes))
+            answered(status, &headers, Body::from(bytes), &target)
         }
         Passing::Stream(mut stream) => {
-            let service = service.clone();
+            let (service, asked) = (service.clone(), target.clone());
             stream.on_end(move |ended| {
                 let failed = matches!(ended.how, How::Failed(_));
-                service.metrics.record(sample(&service, &target, failed, ended.usage));
+                service.metrics.record(sample(&service, &asked, failed, ended.usage));
             });
-            foreign(status, &headers, spoken(stream, dialect.shape))
+            answered(status, &headers, spoken(stream, dialect.shape), &target)
         }
     }
 }
@@ -167,14 +175,18 @@ fn decline(service: &Service, shape: Shape, targets: &[Target], declined: Declin
 
 /// The provider's own words where it said any; they are in the client's language.
 fn told(shape: Shape, declined: Declined) -> Reply {
-    match declined.answer {
+    let mut reply = match declined.answer {
         Some(answer) => {
             let mut reply = foreign(answer.status, &answer.headers, Body::from(answer.body));
             tell_wait(&mut reply, &declined.fault);
             reply
         }
         None => refusal(shape, &declined.fault),
+    };
+    if let Some(target) = declined.target {
+        name_target(&mut reply, &target.id());
     }
+    reply
 }
 
 /// An error in the middle of a stream. The blank line ends whatever was cut.

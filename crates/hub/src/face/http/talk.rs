@@ -5,7 +5,7 @@ use super::body;
 use super::dialect::{Dialect, Head, Writer, anthropic};
 use super::discussion;
 use super::pass;
-use super::reply::{Reply, events, json, refusal};
+use super::reply::{Reply, events, json, name_target, refusal};
 use super::router::Desk;
 use crate::lineup::in_field;
 use crate::log::now_ms;
@@ -58,9 +58,11 @@ async fn answer(
     let head = through::Head::scan(&body)?;
     if let Some(method) = discussion::method(&head.model)? {
         let wanted = (dialect.read)(&parse(&body)?)?;
-        let writer = (dialect.writer)(new_head(head.model, wanted.echo));
+        let writer = (dialect.writer)(new_head(head.model.clone(), wanted.echo));
         let pieces = discussion::hold(&desk.service, method, &wanted.ask, head.stream).await?;
-        return reply(pieces, writer, head.stream).await;
+        let mut reply = reply(pieces, writer, head.stream).await?;
+        name_target(&mut reply, &head.model);
+        return Ok(reply);
     }
     let affinity = affinity(&parts.headers, &head);
     let targets = targets(desk, &head.model).await?;
@@ -68,9 +70,15 @@ async fn answer(
         return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
     }
     let wanted = (dialect.read)(&parse(&body)?)?;
-    let voice = desk.service.tooled(&head.model, affinity).await?;
+    let (voice, noted) = desk.service.tooled_noting(&head.model, affinity).await?;
     let writer = (dialect.writer)(new_head(head.model, wanted.echo));
-    reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await
+    let reply = reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await;
+    // Who failed is worth knowing as well.
+    let mut reply = reply.unwrap_or_else(|fault| refusal(dialect.shape, &fault));
+    if let Some(target) = noted.answered_by() {
+        name_target(&mut reply, &target);
+    }
+    Ok(reply)
 }
 
 /// What keeps a conversation where its prompt is cached: the name in a header, else what the body

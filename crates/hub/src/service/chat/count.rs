@@ -143,6 +143,14 @@ impl Counted {
         self
     }
 
+    /// The id of a voice that always answers itself: an agent, a demo voice.
+    pub(super) fn lone_id(&self) -> Option<String> {
+        match &self.voice {
+            Voice::Routed(_) => None,
+            Voice::Alone(voice) => Some(voice.id().to_string()),
+        }
+    }
+
     /// As `speak`, and who answered.
     pub fn speak_noting(&self, mut ask: Ask) -> (Speaking, Answered) {
         let answered = Answered::default();
