@@ -8,7 +8,8 @@ mod state;
 mod tests;
 
 use crate::event::{
-    CutOff, Failure, Note, Opening, Outcome, Parts, Said, Speech, Synthesis, Turn, What,
+    CONCLUDED_EARLY, CutOff, Failure, Note, Opening, Outcome, Parts, Quoted, Said, Speech,
+    Synthesis, Turn, What,
 };
 use crate::fence;
 use crate::methods::Method;
@@ -54,13 +55,15 @@ pub(crate) const SYNTHESIS_WORDS: u64 = 500;
 /// Limits of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// A turn that takes longer is lost. Time spent waiting in line does not count.
+    /// A turn that takes longer is cut off. Time spent waiting in line does not count.
     pub turn_max: Duration,
+    /// The person's setting behind it, as messages name it.
+    pub setting: &'static str,
 }
 
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { turn_max: Duration::from_secs(600) }
+        Rules { turn_max: Duration::from_secs(600), setting: "turn_seconds_max" }
     }
 }
 
@@ -198,6 +201,7 @@ impl Floor {
 
     /// Ends the phase before, waits where the person wants to, and opens the phase `number`.
     pub async fn phase(&self, number: u32) -> Result<()> {
+        self.check_shortage()?;
         let before = self.state().phase;
         if before > 0 {
             self.quorum(self.needed(number))?;
@@ -245,6 +249,7 @@ impl Floor {
 
     /// Lets one seat speak. `None`: it lost its turn. An error ends the run.
     pub async fn say(&self, seat: &Seat, cue: Cue) -> Result<Option<Spoken>> {
+        self.check_shortage()?;
         let phase = self.state().phase;
         self.quorum(self.needed(phase))?;
         self.turn(seat, cue, false).await
@@ -257,8 +262,15 @@ impl Floor {
     ) -> Result<Vec<Spoken>> {
         let turns = cues.into_iter().map(|(seat, cue)| self.turn(seat, cue, true));
         // Everyone finishes before an error ends the run: what is paid for is kept.
-        let spoken: Result<Vec<Option<Spoken>>> = join_all(turns).await.into_iter().collect();
-        Ok(spoken?.into_iter().flatten().collect())
+        let mut spoken = Vec::new();
+        for turn in join_all(turns).await {
+            match turn {
+                Ok(said) => spoken.extend(said),
+                Err(fault) if self.may_conclude(&fault) => self.state().shortage = Some(fault),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(spoken)
     }
 
     /// Lets every seat that is still asked speak at the same time.
@@ -268,6 +280,42 @@ impl Floor {
         self.all(cues).await
     }
 
+    /// Opens the last phase, however the `talk` before it ended: where too few are left, or no money
+    /// for more, whoever is left concludes with what was said.
+    pub async fn conclude(&self, talk: Result<()>) -> Result<()> {
+        let shortage = talk.err().or_else(|| self.state().shortage.take());
+        if let Some(fault) = shortage {
+            if !self.may_conclude(&fault) {
+                return Err(fault);
+            }
+            let mut state = self.state();
+            state.shortage = None;
+            state.broken_off = Some(fault.message);
+        }
+        let last = self.method.phases.len() as u32;
+        let is_open = self.state().phase == last;
+        if is_open { Ok(()) } else { self.phase(last).await }
+    }
+
+    /// Whether a talk that ended with `fault` can still be concluded: somebody is left, and where
+    /// only the money is used up, something was said for it.
+    fn may_conclude(&self, fault: &Fault) -> bool {
+        match fault.kind {
+            Kind::TooFew => self.quorum(1).is_ok(),
+            Kind::CostLimit => self.opening.concludes_at_limit && self.state().messages > 0,
+            _ => false,
+        }
+    }
+
+    /// Whether the talk broke off before its end.
+    pub fn is_broken_off(&self) -> bool {
+        self.state().broken_off.is_some()
+    }
+
+    fn check_shortage(&self) -> Result<()> {
+        self.state().shortage.clone().map_or(Ok(()), Err)
+    }
+
     /// Lets the first living seat of the synthesis order conclude; where it fails, the next.
     pub async fn synthesise(
         &self,
@@ -275,12 +323,30 @@ impl Floor {
         parse: impl Fn(&str) -> Synthesis + Clone + Send + Sync + 'static,
         debated: impl Fn(&Seat) -> bool,
     ) -> Result<()> {
-        let order = self.opening.synthesizers.iter().filter_map(|seat| self.seats.get(*seat));
+        self.synthesise_first_by(None, prompt, parse, debated).await
+    }
+
+    /// Does the same with the seat `first`, where there is one, at the head of the order.
+    pub async fn synthesise_first_by(
+        &self,
+        first: Option<&Seat>,
+        prompt: impl Fn(&Seat) -> Prompt,
+        parse: impl Fn(&str) -> Synthesis + Clone + Send + Sync + 'static,
+        debated: impl Fn(&Seat) -> bool,
+    ) -> Result<()> {
+        let first = first.map(|seat| seat.index);
+        let others = self.opening.synthesizers.iter().copied().filter(|seat| Some(*seat) != first);
+        let order = first.into_iter().chain(others).filter_map(|seat| self.seats.get(seat));
         let (living, rest): (Vec<&Seat>, Vec<&Seat>) = order.partition(|seat| self.is_living(seat));
+        let broken_off = self.state().broken_off.clone();
+        let broken_off = broken_off.map(|text| Quoted { name: CONCLUDED_EARLY.into(), text });
         for seat in living.into_iter().chain(rest).filter(|seat| self.is_in(seat)) {
             let (parse, debated, messages) = (parse.clone(), debated(seat), self.state().messages);
+            let broken_off = broken_off.clone();
             let parse = Box::new(move |text: &str| {
-                Parts::Synthesis(Box::new(Synthesis { messages, debated, ..parse(text) }))
+                let mut read = Synthesis { messages, debated, ..parse(text) };
+                read.more.extend(broken_off.clone());
+                Parts::Synthesis(Box::new(read))
             });
             let cue = Cue {
                 speech: Speech::Synthesis,
@@ -367,7 +433,10 @@ impl Floor {
             };
             let ask = Ask { made: self.past.calls(place).to_vec(), ..fit.ask };
             let (asked, is_limited) = (ask.chars(), ask.max_tokens.is_some());
-            let mut reserved = self.reserve(seat, asked)?;
+            let mut reserved = match self.reserve(seat, asked, cue.speech) {
+                Err(fault) if is_begun && self.is_at_limit(&fault) => return Ok(Err(fault)),
+                reserved => reserved?,
+            };
             if !is_begun {
                 self.append(What::TurnStarted(by.clone())).await?;
                 is_begun = true;
@@ -378,7 +447,10 @@ impl Floor {
             }
             let heard = listen::listen(self, seat, by, ask, fit.ceiling, &mut reserved).await;
             self.state().reserved -= reserved;
-            let mut heard = heard?;
+            let mut heard = match heard {
+                Err(fault) if self.is_at_limit(&fault) => return Ok(Err(fault)),
+                heard => heard?,
+            };
             let mut state = self.state();
             // What was called for an answer is not called again for a second try.
             let may_repeat = !is_last && !heard.has_called;
@@ -462,25 +534,37 @@ impl Floor {
     }
 
     /// Sets money aside for a call with a prompt of so many characters before it is made; a call
-    /// that may break the limit is not made.
-    fn reserve(&self, seat: &Seat, chars: usize) -> Result<f64> {
+    /// that may break the limit is not made. Where a run concludes at its limit, every other call
+    /// leaves money for that, and the conclusion is made while any is left.
+    fn reserve(&self, seat: &Seat, chars: usize, speech: Speech) -> Result<f64> {
         let Some(price) = &seat.price else { return Ok(0.0) };
         let expected = price(&Usage::guess(chars, None));
+        let concludes = self.opening.concludes_at_limit;
+        let is_conclusion = speech == Speech::Synthesis;
+        let kept = if concludes && !is_conclusion { self.conclusion_cost(chars) } else { 0.0 };
         let mut state = self.state();
         if let Some(max) = self.opening.max_cost_usd {
             let spent = state.totals.cost_usd + state.reserved;
-            if spent + expected > max {
-                return Err(Fault::new(
-                    Kind::CostLimit,
-                    format!(
-                        "stopped at the cost limit: ${spent:.4} spent or under way, the next call \
-                         may cost ${expected:.4}, and max_cost is ${max:.2}"
-                    ),
-                ));
+            let is_kept_for = concludes && is_conclusion && spent < max;
+            if spent + expected + kept > max && !is_kept_for {
+                return Err(over_limit(spent, expected, kept, max));
             }
         }
         state.reserved += expected;
         Ok(expected)
+    }
+
+    /// What the conclusion is expected to cost: it reads about as much as the call before it.
+    fn conclusion_cost(&self, chars: usize) -> f64 {
+        let order = self.opening.synthesizers.iter().filter_map(|seat| self.seats.get(*seat));
+        let next = order.into_iter().find(|seat| self.is_in(seat));
+        let price = next.and_then(|seat| seat.price.as_ref());
+        price.map_or(0.0, |price| price(&Usage::guess(chars, None)))
+    }
+
+    /// Whether a call that has begun only loses its turn by `fault`: the run concludes.
+    fn is_at_limit(&self, fault: &Fault) -> bool {
+        fault.kind == Kind::CostLimit && self.opening.concludes_at_limit
     }
 
     async fn end_phase(&self, phase: u32, next: u32) -> Result<()> {
@@ -522,4 +606,17 @@ impl Floor {
         // A panic while holding it would have ended the run; the numbers are still whole.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+}
+
+/// The end of a run, or of its talk, for want of money.
+fn over_limit(spent: f64, expected: f64, kept: f64, max: f64) -> Fault {
+    let conclusion = match kept {
+        0.0 => String::new(),
+        _ => format!(" and the conclusion ${kept:.4}"),
+    };
+    let text = format!(
+        "stopped at the cost limit: ${spent:.4} spent or under way, the next call may cost \
+         ${expected:.4}{conclusion}, and max_cost_usd (ALTHING_MAX_COST, --max-cost) is ${max:.2}"
+    );
+    Fault::new(Kind::CostLimit, text)
 }

@@ -1,9 +1,11 @@
 //! Lists of models, and whether one answers: against servers of the test's own.
 
-use super::kit::{Client, KEY, Machine, Still, named};
+use super::super::look::HOME_WAIT_MAX;
+use super::kit::{Client, KEY, Machine, Still, named, nowhere};
 use althing_testkit::upstream::Route;
 use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Calls until what is looked for in the background is there.
@@ -89,6 +91,74 @@ async fn the_well_known_come_first_and_ollama_last() {
     assert_eq!(shown(&list(&mut client).await), want);
 }
 
+/// The first list of a first start: a frontend asks for no other.
+#[tokio::test(start_paused = true)]
+async fn the_first_list_has_what_this_machine_has() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default().models(["llama3.2:1b"]));
+    let machine = Machine::new().env("OLLAMA_BASE_URL", &upstream.url());
+    let models = list(&mut machine.connect()).await;
+    let want = [
+        "openai: ",
+        "anthropic: ",
+        "google: ",
+        "xai: ",
+        "ollama: ollama:llama3.2:1b (Llama3.2 1b)",
+    ];
+    assert_eq!(shown(&models), want);
+    drop(upstream);
+    // Only where nothing is found there are demo voices, and then at once.
+    let models = list(&mut Machine::new().env("OLLAMA_BASE_URL", &nowhere()).connect()).await;
+    assert_eq!(models["demo"].as_array().unwrap().len(), 3);
+}
+
+/// What the person listed stays, with the reason why it cannot be asked.
+#[tokio::test(start_paused = true)]
+async fn models_whose_key_is_missing_or_refused_stay_in_the_list() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default().mishap(|_| Some("err-key")));
+    let v1 = format!("{}/v1", upstream.url());
+    let machine = Machine::new()
+        .env("XAI_MODELS", "grok-4")
+        .env("OPENROUTER_MODELS", "maker/some-1|Some One")
+        .env("OPENAI_API_KEY", KEY)
+        .env("OPENAI_BASE_URL", &v1)
+        .env("OPENAI_MODELS", "gpt-5.1")
+        .file(".quorum/validated_models.json", r#"{"models":["gpt-5.1","grok-4","demo:ada"]}"#);
+    let mut client = machine.connect();
+    let listed = list(&mut client).await;
+    let want = [
+        "openai: gpt-5.1 (GPT 5.1)",
+        "anthropic: ",
+        "google: ",
+        "xai: grok-4 (Grok 4)",
+        "openrouter: maker/some-1 (Some One)",
+    ];
+    assert_eq!(shown(&listed), want);
+    for (id, want) in [
+        ("gpt-5.1", "Invalid API key"),
+        ("grok-4", "xAI has no key: set XAI_API_KEY"),
+        ("maker/some-1", "OpenRouter has no key: set OPENROUTER_API_KEY"),
+    ] {
+        let answer = client.call("validate_model", json!({"model_id": id})).await;
+        assert_eq!(answer["valid"], false, "{id}");
+        assert!(answer["error"].as_str().unwrap().starts_with(want), "{id}: {answer}");
+    }
+    let answer = client.call("list_models", json!({})).await;
+    assert_eq!(answer["validated"], json!(["demo:ada"]), "frontends try the others again");
+}
+
+/// Quorum's names of agents are understood; what is missing is told by name.
+#[tokio::test(start_paused = true)]
+async fn agents_have_the_names_that_quorum_gives_them() {
+    let mut client = Machine::new().env("PATH", "/nowhere").connect();
+    for (id, want) in [("claude:opus", "claude"), ("codex:gpt-5.1@high", "codex")] {
+        let answer = client.call("validate_model", json!({"model_id": id})).await;
+        let error = answer["error"].as_str().unwrap();
+        assert!(error.contains(want) && !error.contains("not found"), "{id}: {error}");
+    }
+}
+
 /// Names as servers of one's own give them: a path, with a blank, too long alone or with the
 /// provider.
 #[tokio::test(start_paused = true)]
@@ -117,7 +187,7 @@ async fn what_is_listed_can_be_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_delays_nothing() {
+async fn a_server_that_never_answers_is_hardly_waited_for() {
     let _still = Still::hold();
     let upstream = Upstream::start(black_hole());
     let v1 = format!("{}/v1", upstream.url());
@@ -128,7 +198,15 @@ async fn a_server_that_never_answers_delays_nothing() {
         .env("QUORUM_PAUSE_TIMEOUT", "0");
     let start = Instant::now();
     let mut client = machine.connect();
-    let models = list(&mut client).await;
+    let tick = async || loop {
+        tokio::time::advance(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
+    };
+    let models = tokio::select! {
+        models = list(&mut client) => models,
+        never = tick() => never,
+    };
+    assert!(start.elapsed() <= HOME_WAIT_MAX + Duration::from_millis(20), "{:?}", start.elapsed());
     // Before anybody has answered: the usual models of a provider with a key.
     assert!(models["openai"].as_array().unwrap().iter().any(|model| model["id"] == "gpt-5.1"));
     assert_eq!(models.as_object().unwrap().len(), 4);
