@@ -128,6 +128,9 @@ pub struct Opening {
     pub pause_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
+    /// Whether the run concludes where the limit is reached, and does not stop to be resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub concludes_at_limit: bool,
     /// What the whole run may cost by our table; none where no seat has a known price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate_usd: Option<f64>,
@@ -356,6 +359,9 @@ pub enum Level {
     Medium,
     High,
 }
+
+/// The heading under which a synthesis says why its discussion broke off.
+pub const CONCLUDED_EARLY: &str = "Concluded early";
 
 /// What the table came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

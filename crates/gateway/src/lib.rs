@@ -15,6 +15,7 @@ mod http;
 mod lane;
 pub mod login;
 pub mod pass;
+mod plain;
 pub mod price;
 pub mod providers;
 mod retry;
@@ -35,6 +36,7 @@ pub use window::ask::Inspected;
 pub use window::{ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection};
 pub use window::{parse_tokens, split_context};
 
+use access::Wanted;
 use althing_chat::{Ask, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
@@ -45,6 +47,7 @@ use futures_util::stream::{self, StreamExt};
 use http::Http;
 use hyper::header::HeaderMap;
 use lane::{Entry, Lanes, Place};
+use plain::{KnownStreams, Streaming};
 use route::Board;
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,6 +135,7 @@ pub struct Gateway {
     wide: Arc<Lanes>,
     board: Arc<Board>,
     known: Arc<KnownFacts>,
+    streams: KnownStreams,
     is_sequential: bool,
     is_patient: bool,
 }
@@ -142,7 +146,9 @@ impl Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
         let (board, known) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board, known, is_sequential: false, is_patient: false }
+        let streams = KnownStreams::default();
+        let (is_sequential, is_patient) = (false, false);
+        Gateway { http, limits, lanes, wide, board, known, streams, is_sequential, is_patient }
     }
 
     /// The way of a request that came in, which is refused where it leads back here; none: no
@@ -258,6 +264,7 @@ struct HttpModel {
     endpoint: Arc<Endpoint>,
     http: Http,
     known: Arc<KnownFacts>,
+    streams: KnownStreams,
     limits: Limits,
 }
 
@@ -273,7 +280,8 @@ impl HttpModel {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
             Ok(attempt) => {
                 let endpoint = self.endpoint.clone();
-                let call = Call::new(endpoint.who(), self.limits, ask.stream, entry, attempt);
+                let streamed = ask.stream && self.streaming() != Streaming::None;
+                let call = Call::new(endpoint.who(), self.limits, streamed, entry, attempt);
                 call.speaking().map(move |item| clean(&endpoint, item)).boxed()
             }
         }
@@ -288,8 +296,14 @@ impl HttpModel {
             endpoint: endpoint.clone(),
             http: gateway.http.clone(),
             known: gateway.known.clone(),
+            streams: gateway.streams.clone(),
             limits,
         }
+    }
+
+    /// What of a stream the server is known to take.
+    fn streaming(&self) -> Streaming {
+        self.streams.of(&self.endpoint, &self.name)
     }
 
     /// The request, written once and sent as often as needed.
@@ -299,20 +313,71 @@ impl HttpModel {
         let slots = self.known.slots(&self.endpoint, &self.name);
         add_cache_hint(&self.endpoint, &self.name, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
-        let request = access::Wanted {
+        let request = Wanted {
             path: request.path,
             headers: request.headers,
             body: Some(body),
             context_tokens: ask.context_tokens,
         };
-        let (request, streamed) = (Arc::new(request), ask.stream);
-        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
-        Ok(Box::new(move || {
-            let (http, endpoint, request) = (http.clone(), endpoint.clone(), request.clone());
-            Box::pin(async move {
-                let incoming = access::open(&http, &endpoint, &request).await?;
-                Ok(Opened { body: incoming.body, reader: (dialect.reader)(streamed) })
-            })
-        }))
+        let sending = Arc::new(Sending {
+            http: self.http.clone(),
+            endpoint: self.endpoint.clone(),
+            model: self.name.clone(),
+            streams: self.streams.clone(),
+            request,
+            // Only this wire has copies that lack its streams.
+            may_adapt: ask.stream && dialect.name == dialect::openai::OPENAI.name,
+            streamed: ask.stream,
+        });
+        Ok(Box::new(move || Box::pin(sending.clone().send())))
+    }
+}
+
+/// A request and what it takes to send it, as often as needed.
+struct Sending {
+    http: Http,
+    endpoint: Arc<Endpoint>,
+    model: String,
+    streams: KnownStreams,
+    request: Wanted,
+    /// Whether it is sent again without what the server refuses of a stream.
+    may_adapt: bool,
+    streamed: bool,
+}
+
+impl Sending {
+    async fn send(self: Arc<Sending>) -> Result<Opened> {
+        let known = match self.may_adapt {
+            true => self.streams.of(&self.endpoint, &self.model),
+            false => Streaming::Whole,
+        };
+        let mut form = known;
+        loop {
+            let declined = match access::ask(&self.http, &self.endpoint, &self.in_form(form)).await
+            {
+                Ok(incoming) => {
+                    if form != known {
+                        self.streams.note(&self.endpoint, &self.model, form);
+                    }
+                    let streamed = self.streamed && form != Streaming::None;
+                    let reader = (self.endpoint.provider.dialect.reader)(streamed);
+                    return Ok(Opened { body: incoming.body, reader });
+                }
+                Err(declined) => declined,
+            };
+            // Each form takes less than the one before, so there are at most two more.
+            form = form.next(&declined).filter(|_| self.may_adapt).ok_or(declined.fault)?;
+        }
+    }
+
+    fn in_form(&self, form: Streaming) -> Wanted {
+        let Wanted { path, headers, body, context_tokens } = &self.request;
+        let body = body.as_ref().map(|body| form.body(body));
+        Wanted {
+            path: path.clone(),
+            headers: headers.clone(),
+            body,
+            context_tokens: *context_tokens,
+        }
     }
 }

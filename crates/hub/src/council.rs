@@ -253,6 +253,7 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
         language: None,
         pause_ms: None,
         max_cost_usd: None,
+        concludes_at_limit: false,
         // A part of the price would pass for the whole.
         estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
         tools: vec![],

@@ -49,6 +49,8 @@ pub struct Request {
     pub language: Option<String>,
     pub pause: Option<Duration>,
     pub max_cost_usd: Option<f64>,
+    /// Whether it concludes at the limit: for whom nobody resumes a run that stopped there.
+    pub concludes_at_limit: bool,
     pub estimate_usd: Option<f64>,
     /// The run to go on from.
     pub continues: Option<String>,
@@ -151,6 +153,7 @@ impl Runs {
             language: request.language,
             pause_ms: request.pause.map(|pause| pause.as_millis() as u64),
             max_cost_usd: request.max_cost_usd,
+            concludes_at_limit: request.concludes_at_limit,
             estimate_usd: request.estimate_usd,
             tools: request.tools,
             offered: offer.names(),
@@ -219,10 +222,12 @@ impl Runs {
         let (cancel, mut cancelled) = watch::channel(false);
         let (tell_over, over) = watch::channel(false);
         let config = &self.library.book().config;
-        let seconds = Duration::from_secs(*config.turn_seconds_max);
         // A council holds its planners on a leash of its own, which is the shorter one.
         let attempt = opening.council.as_ref().map(|it| Duration::from_millis(it.attempt_ms));
-        let rules = Rules { turn_max: attempt.map_or(seconds, |attempt| attempt * 2) };
+        let rules = match attempt {
+            Some(attempt) => Rules { turn_max: attempt * 2, ..Rules::default() },
+            None => config.turn_rules(),
+        };
         let folder = attempt.map(|_| council::folder_of(&config.data_dir, log.run()));
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let (closing, store) = (log.clone(), self.library.store().clone());

@@ -116,6 +116,7 @@ async fn discussion(runs: &Runs) {
         language: None,
         pause: None,
         max_cost_usd: None,
+        concludes_at_limit: false,
         estimate_usd: None,
         continues: None,
         tools: vec![],

@@ -151,6 +151,8 @@ fn request(
         language: language(args, config)?,
         pause: args.pause.then(|| Duration::from_secs(*config.pause_seconds)),
         max_cost_usd: Some(args.max_cost.unwrap_or(*config.max_cost_usd)),
+        // It stops and is saved: `resume --max-cost` goes on with it.
+        concludes_at_limit: false,
         // A part of the price would pass for the whole.
         estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
         continues: args.continues.clone(),

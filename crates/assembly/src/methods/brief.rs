@@ -57,9 +57,15 @@ pub(super) fn task(
 /// A prompt for whoever concludes. It is told neither its name nor its stance: what it argued before
 /// must not weigh more than what the others did.
 pub(super) fn conclude(floor: &Floor, said: &Transcript, task: impl std::fmt::Display) -> Prompt {
+    let broken_off = match floor.is_broken_off() {
+        true => {
+            " It broke off early: take it as it stands, and where it has no answer, give yours."
+        }
+        false => "",
+    };
     opening_prompt(&floor.opening).transcript(said).text(format!(
         "You conclude, for the person who asked: by the reasons, not by who gave them or how often, \
-         adding none. Neither smooth over a disagreement nor invent one. {task} At most \
+         adding none. Neither smooth over a disagreement nor invent one. {task}{broken_off} At most \
          {SYNTHESIS_WORDS} words."
     ))
 }

@@ -72,18 +72,27 @@ impl Configured {
     }
 }
 
-/// All servers, rows of the table first and in its order.
+/// A provider that lacks its key, and the models that the person listed of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keyless {
+    pub provider: &'static str,
+    pub models: Vec<ModelEntry>,
+}
+
+/// All servers, rows of the table first and in its order, and those that would be among them with a
+/// key.
 pub(super) fn endpoints(
     layers: &Layers,
     mode: Execution,
     own: &Own,
     warnings: &mut Vec<Warning>,
-) -> Vec<Configured> {
-    let mut reader = Reader { layers, mode, own, warnings };
+) -> (Vec<Configured>, Vec<Keyless>) {
+    let mut reader = Reader { layers, mode, own, warnings, keyless: vec![] };
     let rows = PROVIDERS.iter().map(|row| (row.name, row)).collect::<Vec<_>>();
     let own = reader.own_sections();
     let all = rows.into_iter().chain(own).filter_map(|(id, row)| reader.configured(id, row));
-    without_twins(all.collect())
+    let all = without_twins(all.collect());
+    (all, reader.keyless)
 }
 
 /// A server that the person named is not looked for a second time under another name.
@@ -99,6 +108,7 @@ struct Reader<'a, 'w> {
     mode: Execution,
     own: &'a Own,
     warnings: &'a mut Vec<Warning>,
+    keyless: Vec<Keyless>,
 }
 
 /// Where something may stand that opens a provider, best first.
@@ -171,6 +181,8 @@ impl<'a> Reader<'a, '_> {
             if !is_row && own_layer.is_none() {
                 let problem = format!("{} wants a key: set api_key or api_key_env", row.title);
                 self.warn(id, "api_key", &self.layers.file.source(), problem);
+            } else if !models.value.is_empty() {
+                self.keyless.push(Keyless { provider: row.name, models: models.value });
             }
             return None;
         }

@@ -7,7 +7,9 @@ use crate::discover;
 use crate::export;
 use crate::lineup::{self, Lineup};
 use crate::runs::{Request, Run};
-use althing_assembly::event::{Note, Outcome, Parts, Quoted, Speech, Synthesis, What};
+use althing_assembly::event::{
+    CONCLUDED_EARLY, Note, Outcome, Parts, Quoted, Speech, Synthesis, What,
+};
 use althing_assembly::{Event, Method};
 use althing_stdx::Result;
 use std::time::Duration;
@@ -25,6 +27,7 @@ pub struct Discussion {
     pub models: Vec<String>,
     pub rounds: Option<u32>,
     pub language: Option<String>,
+    /// None where the person set none either: no limit.
     pub max_cost_usd: Option<f64>,
 }
 
@@ -59,7 +62,8 @@ impl Service {
             synthesizer: *config.synthesizer,
             language: wanted.language.or_else(|| config.language.value.clone()),
             pause: None,
-            max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd)),
+            max_cost_usd: wanted.max_cost_usd.or_else(|| config.cost_limit()),
+            concludes_at_limit: true,
             continues: None,
             tools: vec![],
             workers: true,
@@ -162,6 +166,8 @@ fn describe_verdict(synthesis: &Synthesis) -> String {
     for (title, part) in parts.into_iter().filter(|(_, part)| !part.trim().is_empty()) {
         text.push_str(&format!("\n\n{title}: {}", part.trim()));
     }
+    let early = synthesis.more.iter().filter(|more| more.name == CONCLUDED_EARLY);
+    early.for_each(|more| text.push_str(&format!("\n\n{}: {}", more.name, more.text)));
     let consensus = synthesis.consensus.as_deref().unwrap_or("not stated");
     text.push_str(&format!("\n\nConsensus: {consensus}"));
     text

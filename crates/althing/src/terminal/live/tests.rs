@@ -31,6 +31,7 @@ fn opening(seats: &[&str]) -> What {
         language: None,
         pause_ms: None,
         max_cost_usd: Some(1.0),
+        concludes_at_limit: false,
         estimate_usd: Some(0.125),
         tools: vec![],
         offered: vec![],

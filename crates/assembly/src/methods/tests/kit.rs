@@ -75,6 +75,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         language: None,
         pause_ms: None,
         max_cost_usd: None,
+        concludes_at_limit: false,
         estimate_usd: None,
         tools: vec![],
         offered: vec![],

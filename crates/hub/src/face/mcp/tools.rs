@@ -192,8 +192,9 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
     if wanted.max_cost_usd.is_some_and(|usd| !(usd.is_finite() && usd >= 0.0)) {
         return Err(Fault::invalid("max_cost_usd: 0 or more"));
     }
-    let name =
-        wanted.method.as_deref().unwrap_or(&service.library.book().config.method).to_string();
+    let book = service.library.book();
+    let (name, max_cost_usd) = (&book.config.method, *book.config.max_cost_usd);
+    let name = wanted.method.as_deref().unwrap_or(name).to_string();
     let language = wanted.language.as_deref().map(crate::config::language).transpose();
     let language = language.map_err(|problem| Fault::invalid(format!("language: {problem}")))?;
     let held = service.discuss(Discussion {
@@ -203,7 +204,8 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
         models: wanted.models,
         rounds: wanted.rounds,
         language,
-        max_cost_usd: wanted.max_cost_usd,
+        // A tool says what it may cost, or the person's own limit holds, or the usual one.
+        max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(max_cost_usd)),
     });
     let held = held.await?;
     let _stop = StopOnDrop(held.run.control.clone());
