@@ -109,6 +109,8 @@ fn who_cannot_see_is_named_before_anything_is_asked() {
     ask(large.to_str().unwrap(), "openai:ada")
         .ends(2)
         .warns("large.png: a picture of 4000008 bytes");
-    home.run(&["ask", "--file", gif, "--models", "openai:ada"]).ends(2).warns("no question");
+    home.run(&["ask", "--file", gif, "--models", "openai:ada"])
+        .ends(2)
+        .warns("question: it is empty");
     assert_eq!(chats(&upstream).len(), 0);
 }

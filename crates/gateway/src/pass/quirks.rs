@@ -30,14 +30,14 @@ pub(crate) struct Quirks(Mutex<HashSet<String>>);
 impl Quirks {
     /// Whether `target` is known to lack `path`.
     pub(crate) fn lacks(&self, target: &Target, path: &str) -> bool {
-        self.has(&path_key(target, path))
+        RARE_PATHS.contains(&path) && self.has(|| path_key(target, path))
     }
 
     /// Whether the request asks nobody for a count and its server may be asked.
     pub(super) fn may_count(&self, request: &PassRequest, target: &Target) -> bool {
         let is_counted = request.dialect.name == OPENAI.name
             && COUNTED_PATHS.iter().any(|path| is_at(request, path));
-        is_counted && request.head.wants_no_count() && !self.has(&count_key(target))
+        is_counted && request.head.wants_no_count() && !self.has(|| count_key(target))
     }
 
     /// Takes note of a server that refused to be asked for a count; tells whether it did.
@@ -66,8 +66,10 @@ impl Quirks {
         true
     }
 
-    fn has(&self, finding: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(finding)
+    /// Most servers have no quirks, so nothing is written down to look for one.
+    fn has(&self, finding: impl FnOnce() -> String) -> bool {
+        let findings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !findings.is_empty() && findings.contains(&finding())
     }
 
     fn note(&self, finding: String) {

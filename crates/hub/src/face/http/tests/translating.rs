@@ -75,7 +75,9 @@ async fn a_picture_crosses_from_one_language_to_the_other() {
 
 #[tokio::test]
 async fn a_header_names_what_is_not_heeded() {
-    let upstream = says("Hello there.");
+    let models = ["err-503", "claude-sonnet-4-5"];
+    let options = Options::default().text(|_| "Hello there.".into());
+    let upstream = Upstream::start(options.without_calls().models(models));
     let face = face(&upstream).await;
     let route = |provider: &str, model: &str| RouteTarget {
         provider_id: provider.into(),
