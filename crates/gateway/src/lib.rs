@@ -37,7 +37,7 @@ pub use window::{ModelFacts, WindowSetting, agent_window, decide_window, needs_i
 pub use window::{parse_tokens, split_context};
 
 use access::Wanted;
-use althing_chat::{Ask, Delta, Model, Speaking};
+use althing_chat::{Ask, Attachment, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use bytes::Bytes;
@@ -136,6 +136,7 @@ pub struct Gateway {
     board: Arc<Board>,
     known: Arc<KnownFacts>,
     streams: KnownStreams,
+    quirks: Arc<pass::Quirks>,
     is_sequential: bool,
     is_patient: bool,
 }
@@ -145,10 +146,21 @@ impl Gateway {
     pub fn new(limits: Limits) -> Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
-        let (board, known) = (Arc::default(), Arc::default());
+        let (board, known, quirks) = (Arc::default(), Arc::default(), Arc::default());
         let streams = KnownStreams::default();
         let (is_sequential, is_patient) = (false, false);
-        Gateway { http, limits, lanes, wide, board, known, streams, is_sequential, is_patient }
+        Gateway {
+            http,
+            limits,
+            lanes,
+            wide,
+            board,
+            known,
+            streams,
+            quirks,
+            is_sequential,
+            is_patient,
+        }
     }
 
     /// The way of a request that came in, which is refused where it leads back here; none: no
@@ -223,7 +235,8 @@ impl Gateway {
 /// A body with room for the prompt from the start: it may be long, and growing copies it each time.
 fn packed(body: &serde_json::Value, ask: &Ask) -> Result<Vec<u8>> {
     let text: usize = ask.messages.iter().map(|message| message.text.len()).sum();
-    let mut packed = Vec::with_capacity(text + text / 8 + 512);
+    let beside: usize = ask.attachments().map(Attachment::wire_bytes).sum();
+    let mut packed = Vec::with_capacity(beside + text + text / 8 + 512);
     serde_json::to_writer(&mut packed, body).map_err(Fault::internal)?;
     Ok(packed)
 }
@@ -278,11 +291,12 @@ impl HttpModel {
         ask.effort = ask.effort.or_else(|| self.effort.clone());
         match self.attempt(&ask) {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
-            Ok(attempt) => {
+            Ok((attempt, ignored)) => {
                 let endpoint = self.endpoint.clone();
                 let streamed = ask.stream && self.streaming() != Streaming::None;
                 let call = Call::new(endpoint.who(), self.limits, streamed, entry, attempt);
-                call.speaking().map(move |item| clean(&endpoint, item)).boxed()
+                let said = call.speaking().map(move |item| clean(&endpoint, item));
+                stream::iter(ignored.map(Ok)).chain(said).boxed()
             }
         }
     }
@@ -306,13 +320,15 @@ impl HttpModel {
         self.streams.of(&self.endpoint, &self.name)
     }
 
-    /// The request, written once and sent as often as needed.
-    fn attempt(&self, ask: &Ask) -> Result<Attempt> {
+    /// The request, written once and sent as often as needed, and what it leaves out.
+    fn attempt(&self, ask: &Ask) -> Result<(Attempt, Option<Delta>)> {
         let dialect = self.endpoint.provider.dialect;
         let mut request = (dialect.write)(&self.name, ask)?;
         let slots = self.known.slots(&self.endpoint, &self.name);
         add_cache_hint(&self.endpoint, &self.name, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
+        let ignored = request.ignored.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let ignored = (!ignored.is_empty()).then_some(Delta::Ignored(ignored));
         let request = Wanted {
             path: request.path,
             headers: request.headers,
@@ -329,7 +345,8 @@ impl HttpModel {
             may_adapt: ask.stream && dialect.name == dialect::openai::OPENAI.name,
             streamed: ask.stream,
         });
-        Ok(Box::new(move || Box::pin(sending.clone().send())))
+        let attempt: Attempt = Box::new(move || Box::pin(sending.clone().send()));
+        Ok((attempt, ignored))
     }
 }
 

@@ -8,6 +8,7 @@ mod discussion;
 mod embeddings;
 mod guard;
 mod hops;
+mod ignored;
 mod listen;
 mod models;
 mod pass;

@@ -10,4 +10,5 @@ mod limits;
 mod pages;
 mod talking;
 mod through;
+mod translating;
 mod vectors;
