@@ -1,6 +1,7 @@
 // Functions for Althing in JavaScript. It needs only zeromq and msgpackr: npm install zeromq msgpackr
 //
-// Write your own functions, each with its row in TOOLS, and leave the rest below the line as it is.
+// Write your own functions, each in `functions` and, if models are to use it, with its row in TOOLS.
+// Leave the rest below the line as it is.
 // What you print is shown by `althing workers logs`.
 
 import { randomUUID } from "node:crypto";
@@ -29,6 +30,7 @@ const TOOLS = [
   },
 ];
 
+// What can be called, each by its name.
 const functions = {
   add: (a, b) => a + b,
   mean: (numbers) => numbers.reduce((sum, it) => sum + it, 0) / numbers.length,
@@ -57,6 +59,10 @@ const packr = new Packr({ useRecords: false, int64AsType: "auto", mapsAsObjects:
 const port = process.env.COMLINK_ZMQ_PORT;
 if (port === undefined) {
   console.error("Althing starts this program: see `althing workers new --help`");
+  process.exit(1);
+}
+if (!/^\d+$/.test(port) || port < 1024 || port > 65535) {
+  console.error(`COMLINK_ZMQ_PORT: a port from 1024 to 65535, not '${port}'`);
   process.exit(1);
 }
 const parent = process.ppid;

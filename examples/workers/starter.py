@@ -1,6 +1,7 @@
 """Functions for Althing in Python. It needs only pyzmq and msgpack: pip install pyzmq msgpack
 
-Write your own functions, each with its row in TOOLS, and leave the rest below the line as it is.
+Write your own functions, each with its name in FUNCTIONS and, if models are to use it, its row in
+TOOLS. Leave the rest below the line as it is.
 What you print is shown by `althing workers logs`.
 """
 
@@ -57,6 +58,7 @@ def describe():
     return TOOLS
 
 
+# What can be called, each by its name.
 FUNCTIONS = {it.__name__: it for it in (add, mean, complete, describe)}
 FUNCTIONS["list_functions"] = lambda: sorted(FUNCTIONS)
 
@@ -186,6 +188,8 @@ def main():
     port = os.environ.get("COMLINK_ZMQ_PORT")
     if port is None:
         raise SystemExit("Althing starts this program: see `althing workers new --help`")
+    if not (port.isascii() and port.isdigit() and 1024 <= int(port) <= 65535):
+        raise SystemExit(f"COMLINK_ZMQ_PORT: a port from 1024 to 65535, not '{port}'")
     Worker(port).run()
 
 

@@ -4,7 +4,7 @@
 use crate::council::Terms;
 use crate::council::anonymise::Redaction;
 use crate::fit::Cut;
-use althing_chat::{Called, Retry, Stop, Tool, ToolCall, Usage};
+use althing_chat::{Attachment, Called, Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +108,9 @@ pub struct Opening {
     /// Files the person gave along, as name and text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Quoted>,
+    /// Pictures and documents the person gave along; every prompt has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// The earlier run this one goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continued>,
@@ -128,6 +131,9 @@ pub struct Opening {
     pub pause_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
+    /// Whether the run concludes where the limit is reached, and does not stop to be resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub concludes_at_limit: bool,
     /// What the whole run may cost by our table; none where no seat has a known price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate_usd: Option<f64>,
@@ -356,6 +362,9 @@ pub enum Level {
     Medium,
     High,
 }
+
+/// The heading under which a synthesis says why its discussion broke off.
+pub const CONCLUDED_EARLY: &str = "Concluded early";
 
 /// What the table came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,14 +2,14 @@
 //! failed one, and hands back turns that a stopped run had already finished.
 
 mod budget;
+mod conclusion;
 mod listen;
+mod money;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::event::{
-    CutOff, Failure, Note, Opening, Outcome, Parts, Said, Speech, Synthesis, Turn, What,
-};
+use crate::event::{CutOff, Failure, Note, Opening, Outcome, Parts, Said, Speech, Turn, What};
 use crate::fence;
 use crate::methods::Method;
 use crate::past::{Past, Place};
@@ -19,6 +19,7 @@ use althing_chat::{Ask, Model, Usage, Window};
 use althing_stdx::{Fault, Kind, Result};
 use budget::Budgets;
 pub use budget::check_windows;
+pub(crate) use conclusion::SYNTHESIS_WORDS;
 use futures_util::future::{BoxFuture, join_all};
 use state::State;
 use std::{
@@ -48,19 +49,18 @@ pub struct Seat {
 /// Dollars of a call with this usage.
 pub type Price = Arc<dyn Fn(&Usage) -> f64 + Send + Sync>;
 
-/// Words of a conclusion, all its sections together.
-pub(crate) const SYNTHESIS_WORDS: u64 = 500;
-
 /// Limits of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// A turn that takes longer is lost. Time spent waiting in line does not count.
+    /// A turn that takes longer is cut off. Time spent waiting in line does not count.
     pub turn_max: Duration,
+    /// The person's setting behind it, as messages name it.
+    pub setting: &'static str,
 }
 
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { turn_max: Duration::from_secs(600) }
+        Rules { turn_max: Duration::from_secs(600), setting: "turn_seconds_max" }
     }
 }
 
@@ -198,6 +198,7 @@ impl Floor {
 
     /// Ends the phase before, waits where the person wants to, and opens the phase `number`.
     pub async fn phase(&self, number: u32) -> Result<()> {
+        self.check_shortage()?;
         let before = self.state().phase;
         if before > 0 {
             self.quorum(self.needed(number))?;
@@ -245,6 +246,7 @@ impl Floor {
 
     /// Lets one seat speak. `None`: it lost its turn. An error ends the run.
     pub async fn say(&self, seat: &Seat, cue: Cue) -> Result<Option<Spoken>> {
+        self.check_shortage()?;
         let phase = self.state().phase;
         self.quorum(self.needed(phase))?;
         self.turn(seat, cue, false).await
@@ -257,8 +259,15 @@ impl Floor {
     ) -> Result<Vec<Spoken>> {
         let turns = cues.into_iter().map(|(seat, cue)| self.turn(seat, cue, true));
         // Everyone finishes before an error ends the run: what is paid for is kept.
-        let spoken: Result<Vec<Option<Spoken>>> = join_all(turns).await.into_iter().collect();
-        Ok(spoken?.into_iter().flatten().collect())
+        let mut spoken = Vec::new();
+        for turn in join_all(turns).await {
+            match turn {
+                Ok(said) => spoken.extend(said),
+                Err(fault) if self.may_conclude(&fault) => self.state().shortage = Some(fault),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(spoken)
     }
 
     /// Lets every seat that is still asked speak at the same time.
@@ -266,37 +275,6 @@ impl Floor {
         let cues: Vec<(&Seat, Cue)> =
             self.present().into_iter().map(|seat| (seat, cue(seat))).collect();
         self.all(cues).await
-    }
-
-    /// Lets the first living seat of the synthesis order conclude; where it fails, the next.
-    pub async fn synthesise(
-        &self,
-        prompt: impl Fn(&Seat) -> Prompt,
-        parse: impl Fn(&str) -> Synthesis + Clone + Send + Sync + 'static,
-        debated: impl Fn(&Seat) -> bool,
-    ) -> Result<()> {
-        let order = self.opening.synthesizers.iter().filter_map(|seat| self.seats.get(*seat));
-        let (living, rest): (Vec<&Seat>, Vec<&Seat>) = order.partition(|seat| self.is_living(seat));
-        for seat in living.into_iter().chain(rest).filter(|seat| self.is_in(seat)) {
-            let (parse, debated, messages) = (parse.clone(), debated(seat), self.state().messages);
-            let parse = Box::new(move |text: &str| {
-                Parts::Synthesis(Box::new(Synthesis { messages, debated, ..parse(text) }))
-            });
-            let cue = Cue {
-                speech: Speech::Synthesis,
-                role: None,
-                round: None,
-                words: Some(SYNTHESIS_WORDS),
-                is_form: false,
-                prompt: prompt(seat),
-                parse,
-            };
-            // Not `say`: one voice is enough to conclude.
-            if self.turn(seat, cue, false).await?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(self.too_few("no model could write the synthesis"))
     }
 
     async fn turn(&self, seat: &Seat, cue: Cue, parallel: bool) -> Result<Option<Spoken>> {
@@ -367,7 +345,10 @@ impl Floor {
             };
             let ask = Ask { made: self.past.calls(place).to_vec(), ..fit.ask };
             let (asked, is_limited) = (ask.chars(), ask.max_tokens.is_some());
-            let mut reserved = self.reserve(seat, asked)?;
+            let mut reserved = match self.reserve(seat, asked, cue.speech) {
+                Err(fault) if is_begun && self.is_at_limit(&fault) => return Ok(Err(fault)),
+                reserved => reserved?,
+            };
             if !is_begun {
                 self.append(What::TurnStarted(by.clone())).await?;
                 is_begun = true;
@@ -378,7 +359,10 @@ impl Floor {
             }
             let heard = listen::listen(self, seat, by, ask, fit.ceiling, &mut reserved).await;
             self.state().reserved -= reserved;
-            let mut heard = heard?;
+            let mut heard = match heard {
+                Err(fault) if self.is_at_limit(&fault) => return Ok(Err(fault)),
+                heard => heard?,
+            };
             let mut state = self.state();
             // What was called for an answer is not called again for a second try.
             let may_repeat = !is_last && !heard.has_called;
@@ -459,28 +443,6 @@ impl Floor {
         let usage = said.usage.unwrap_or_else(|| Usage::guess(asked, Some(heard)));
         said.cost_usd = seat.price.as_ref().map(|price| price(&usage));
         said
-    }
-
-    /// Sets money aside for a call with a prompt of so many characters before it is made; a call
-    /// that may break the limit is not made.
-    fn reserve(&self, seat: &Seat, chars: usize) -> Result<f64> {
-        let Some(price) = &seat.price else { return Ok(0.0) };
-        let expected = price(&Usage::guess(chars, None));
-        let mut state = self.state();
-        if let Some(max) = self.opening.max_cost_usd {
-            let spent = state.totals.cost_usd + state.reserved;
-            if spent + expected > max {
-                return Err(Fault::new(
-                    Kind::CostLimit,
-                    format!(
-                        "stopped at the cost limit: ${spent:.4} spent or under way, the next call \
-                         may cost ${expected:.4}, and max_cost is ${max:.2}"
-                    ),
-                ));
-            }
-        }
-        state.reserved += expected;
-        Ok(expected)
     }
 
     async fn end_phase(&self, phase: u32, next: u32) -> Result<()> {

@@ -9,6 +9,7 @@ pub mod fit;
 pub mod floor;
 pub mod measure;
 pub mod methods;
+mod number;
 pub mod parse;
 pub mod past;
 pub mod prompt;

@@ -2,6 +2,7 @@
 
 use crate::event::{Level, Parts, Sureness};
 use crate::floor::Spoken;
+use crate::number::{Written, read_written};
 use std::collections::BTreeMap;
 
 /// The last confidence each seat stated in `speeches`, in seat order.
@@ -137,12 +138,15 @@ pub struct Spread {
 /// Returns the spread of the figures in `estimates`; none where fewer than two have one, or where
 /// they are not all in one unit.
 pub fn spread<'a>(estimates: impl IntoIterator<Item = &'a str>) -> Option<Spread> {
-    let figures: Vec<(f64, String)> = estimates.into_iter().filter_map(figure).collect();
+    let figures: Vec<(Written, String)> = estimates.into_iter().filter_map(figure).collect();
     let unit = &figures.first()?.1;
     if figures.len() < 2 || figures.iter().any(|(_, other)| other != unit) {
         return None;
     }
-    let mut numbers: Vec<f64> = figures.iter().map(|(number, _)| *number).collect();
+    let written = || figures.iter().map(|(number, _)| number);
+    let decimals: Vec<char> = written().filter_map(|it| it.decimal_mark).collect();
+    let groups: Vec<char> = written().filter_map(|it| it.group_mark).collect();
+    let mut numbers: Vec<f64> = written().map(|it| it.value(&decimals, &groups)).collect();
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
     let median = match numbers.len() % 2 {
@@ -154,27 +158,32 @@ pub fn spread<'a>(estimates: impl IntoIterator<Item = &'a str>) -> Option<Spread
 }
 
 /// The figure in the first line of an estimate and its unit: the sign before it and the word or
-/// sign after it. A range is not a figure, and neither is the number of a list's item.
-fn figure(estimate: &str) -> Option<(f64, String)> {
+/// sign after it. A range is not a figure, nor are several numbers or a fraction, and neither is the
+/// number of a list's item.
+fn figure(estimate: &str) -> Option<(Written, String)> {
     let line = strip_list_mark(estimate.trim().lines().next()?);
     let start = line.find(|c: char| c.is_ascii_digit())?;
-    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
-    let end = line[start..].find(|c| !is_part(c)).map_or(line.len(), |at| start + at);
-    let digits = line[start..end].trim_end_matches(['.', ',']);
-    let rest = line[start + digits.len()..].trim_start();
-    let mut next = rest.trim_start_matches(['-', '–', '—', ' ']);
+    let (number, rest) = read_written(&line[start..])?;
+    let rest = rest.trim_start();
+    let mut next = rest.trim_start_matches(['-', '–', '—', '/', ' ']);
     next = next.strip_prefix("to ").unwrap_or(next);
     if next.len() < rest.len() && next.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let sign = line[..start].chars().next_back().filter(|c| "$€£¥-−".contains(*c));
+    let before = &line[..start];
+    let money = before.trim_end().chars().next_back().filter(|c| CURRENCIES.contains(*c));
+    let sign = money.or_else(|| before.chars().next_back().filter(|c| "-−".contains(*c)));
     let word = match rest.chars().next() {
         Some('%') => "%".to_string(),
+        // A sign means the same on either side.
+        Some(money) if CURRENCIES.contains(money) && sign.is_none() => money.to_string(),
         _ => rest.chars().take_while(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect(),
     };
     let unit = sign.map(String::from).unwrap_or_default() + word.trim_end_matches('s');
-    digits.replace(',', "").parse().ok().map(|number| (number, unit))
+    Some((number, unit))
 }
+
+const CURRENCIES: &str = "$€£¥₹";
 
 /// Strips the `1.` or `2)` of a list from the front of a line of words.
 fn strip_list_mark(line: &str) -> &str {
@@ -221,6 +230,12 @@ mod tests {
         check(&["40 %", "50%"], Some((40.0, 45.0, 50.0)));
         check(&["$1,200", "$900.50, I think"], Some((900.5, 1050.25, 1200.0)));
         check(&["$5", "5 dollars"], None);
+        let euro = ["1.000 Euro", "2.500 Euro, denke ich", "3000 Euro"];
+        check(&euro, Some((1000.0, 2500.0, 3000.0)));
+        check(&["1.250 h", "2.5 h", "0.75 h"], Some((0.75, 1.25, 2.5)));
+        check(&["1 200,50 €", "€ 900", "1.000,00 €"], Some((900.0, 1000.0, 1200.5)));
+        check(&["₹1,00,000", "₹ 2,50,000"], Some((100_000.0, 175_000.0, 250_000.0)));
+        check(&["1.000 / 2.500 / 3000 Euro", "1 Euro"], None);
         check(&["10-20 weeks", "8 weeks"], None);
         check(&["10 to 20 weeks", "8 weeks"], None);
         check(&["soon", "8 weeks"], None);

@@ -9,7 +9,7 @@ mod settled;
 
 pub use choice::choose;
 pub use confidence::{confidence, score_of};
-pub use mention::{is_negated, is_one_of, words_at};
+pub use mention::{is_negated, is_one_of, is_stated_between, words_at};
 pub use settled::settled;
 
 use echo::{Echo, find_echo};
@@ -156,6 +156,10 @@ fn find_in_line(line: &str, offset: usize, labels: &[&str], places: &mut Vec<Pla
     }
 }
 
+/// Words that models put before a label they were given.
+const QUALIFIERS: [&str; 9] =
+    ["KEY", "MAIN", "MAJOR", "MINOR", "CORE", "REMAINING", "OVERALL", "NOTABLE", "IMPORTANT"];
+
 /// Markdown around a label: headings, bold, lists, numbers, table bars.
 fn is_dress(c: char) -> bool {
     matches!(c, '#' | '*' | '_' | '-' | '+' | '|' | '`' | '"' | ' ' | '\t' | '•' | '(' | '[')
@@ -165,18 +169,36 @@ fn is_dress(c: char) -> bool {
 fn label_at_start(line: &str, labels: &[&str]) -> Option<(usize, usize)> {
     let undressed = undressed(line);
     let dressed = undressed.len() < line.len() && line.trim_start().starts_with(['#', '*', '_']);
-    let at = line.len() - undressed.len();
     longest(labels, |label| {
-        let after = strip_label(undressed, label)?;
+        let named = strip_label(undressed, label).map(|after| (undressed, after));
+        let qualified = || {
+            let name = strip_qualifier(undressed)?;
+            Some((name, strip_label(name, label)?))
+        };
+        let (name, after) = named.or_else(qualified)?;
         let tail = after_label(after);
         if let Some(text) = tail.strip_prefix([':', '：']) {
-            return Some(at + undressed.len() - text.len());
+            return Some(line.len() - text.len());
         }
         // A heading without a colon: `## Agreements` or `**AGREEMENTS**`, or capitals alone.
-        let is_capitals = undressed.starts_with(label);
-        (tail.trim().is_empty() && (dressed || is_capitals))
-            .then(|| at + undressed.len() - tail.len())
+        let is_capitals = name.starts_with(label);
+        (tail.trim().is_empty() && (dressed || is_capitals)).then(|| line.len() - tail.len())
     })
+}
+
+/// Strips the word that makes a label of our own out of ours: `KEY DIFFERENCES`.
+fn strip_qualifier(text: &str) -> Option<&str> {
+    let (word, rest) = text.split_once([' ', '_'])?;
+    mention::is_one_of(word, &QUALIFIERS).then_some(rest)
+}
+
+/// Bytes of such a word, in capitals, that `before` ends with.
+fn qualifier_length(before: &str) -> usize {
+    let bare = before.trim_end_matches([' ', '_']);
+    let start = bare
+        .rfind(|c: char| !c.is_alphanumeric())
+        .map_or(0, |at| at + bare[at..].chars().next().map_or(1, char::len_utf8));
+    if QUALIFIERS.contains(&&bare[start..]) { before.len() - start } else { 0 }
 }
 
 /// A line without the dress and the number in front of it.
@@ -210,8 +232,9 @@ fn label_inside(line: &str, from: usize, labels: &[&str]) -> Option<(usize, usiz
             after.strip_prefix(':').map(|text| line.len() - text.len())
         });
         if let Some((label, end)) = found {
-            let dress = tail[..at].len() - tail[..at].trim_end_matches(['*', '_', '|', ' ']).len();
-            return Some((label, from + at - dress, end));
+            let before = &tail[..at - qualifier_length(&tail[..at])];
+            let before = before.trim_end_matches(['*', '_', '|', ' ']);
+            return Some((label, from + before.len(), end));
         }
     }
     None

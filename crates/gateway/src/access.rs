@@ -4,6 +4,7 @@
 use crate::Endpoint;
 use crate::dialect::Listed;
 use crate::exchange::{Declined, accept, outgoing};
+use crate::hops;
 use crate::http::{Http, Incoming};
 use althing_chat::{Ask, Speaking};
 use althing_stdx::redact::Secret;
@@ -19,6 +20,11 @@ use std::sync::Arc;
 pub trait Access: Send + Sync + Debug {
     /// What to call with.
     fn grant<'a>(&'a self, need: Need<'a>) -> BoxFuture<'a, Result<Grant>>;
+
+    /// What a person should know where everything that it granted is refused.
+    fn notice(&self) -> Option<&'static str> {
+        None
+    }
 
     /// What `model` says, where it is asked in another way than over HTTP; none: over HTTP.
     fn speak(&self, _model: &str, _ask: &Ask) -> Option<Speaking> {
@@ -94,14 +100,26 @@ pub(crate) async fn ask(
         Err(declined) if declined.fault.kind == Kind::BadKey => {
             let grant = access.grant(Need { refused: Some(&grant), ..need }).await?;
             let opened = opened(endpoint, &grant, wanted);
-            once(http, &opened, wanted).await.map(|it| held(it, grant))
+            let done = once(http, &opened, wanted).await;
+            done.map(|it| held(it, grant)).map_err(|declined| explain(declined, access.notice()))
         }
         done => done.map(|it| held(it, grant)),
     }
 }
 
+/// Adds to a refusal what is known of its reason. The provider's own words, which lack it, are left
+/// out then.
+fn explain(mut declined: Declined, notice: Option<&str>) -> Declined {
+    if let (Some(notice), Kind::BadKey) = (notice, declined.fault.kind) {
+        declined.fault.message = format!("{}; {notice}", declined.fault.message);
+        declined.answer = None;
+    }
+    declined
+}
+
 async fn once(http: &Http, endpoint: &Endpoint, wanted: &Wanted) -> Result<Incoming, Declined> {
-    let request = outgoing(endpoint, &wanted.path, &wanted.headers, wanted.body.clone())?;
+    let mut request = outgoing(endpoint, &wanted.path, &wanted.headers, wanted.body.clone())?;
+    request.headers.insert(hops::HEADER, http.instance.stamp());
     accept(endpoint, http.send(request).await?).await
 }
 
@@ -124,4 +142,28 @@ fn held(mut incoming: Incoming, grant: Grant) -> Incoming {
         incoming.body = body.inspect(move |_| _ = &hold).boxed();
     }
     incoming
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Answer;
+    use althing_stdx::Fault;
+
+    #[test]
+    fn a_refusal_that_somebody_knows_the_reason_of_is_told_with_it() {
+        let answer = Answer { status: 401, headers: Default::default(), body: Bytes::new() };
+        let declined = |kind| Declined {
+            answer: Some(Box::new(answer.clone())),
+            ..Declined::from(Fault::new(kind, "refused"))
+        };
+        let told = |kind, notice| {
+            let told = explain(declined(kind), notice);
+            (told.fault.message, told.answer.is_some())
+        };
+        let plain = || ("refused".to_string(), true);
+        assert_eq!(told(Kind::BadKey, Some("it ended")), ("refused; it ended".into(), false));
+        assert_eq!(told(Kind::BadKey, None), plain());
+        assert_eq!(told(Kind::Overloaded, Some("it ended")), plain());
+    }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Call {
     who: String,
     limits: Limits,
     /// Whether tokens are to come one by one. Otherwise all come last, and only `total` bounds
-    /// the wait for them.
+    /// the wait for them where nobody else can be asked.
     streamed: bool,
     attempt: Attempt,
 
@@ -196,7 +196,11 @@ impl Call {
 
     /// The deadline that comes first, seen from now.
     fn nearest(&self, first_at: Instant) -> (Deadline, Instant) {
-        let other = if self.streamed && self.spoken == 0 {
+        let is_first = match self.streamed {
+            true => self.spoken == 0,
+            false => self.heard == 0 && self.limits.has_next,
+        };
+        let other = if is_first {
             (Deadline::FirstToken, first_at)
         } else if self.heard > 0 {
             (Deadline::Idle, from_now(self.limits.idle))
@@ -233,7 +237,7 @@ impl Call {
 
     /// Tries again where that may help, there is time, and nothing was said yet.
     fn fail(&mut self, fault: Fault) -> Phase {
-        let pause = retry::pause(&fault, self.attempts, self.limits.attempts_max, fastrand::f64());
+        let pause = retry::pause(&fault, self.attempts, &self.limits, fastrand::f64());
         let until = pause.map(|pause| (pause, Instant::now() + pause));
         match until.filter(|(_, until)| self.spoken == 0 && *until < self.total_at) {
             None => self.end(fault),
@@ -278,7 +282,7 @@ fn size(delta: &Delta) -> usize {
         Delta::Text(text) | Delta::Reasoning(text) => text.len().max(1),
         Delta::ToolCall(call) => call.name.len() + call.arguments.len().max(1),
         Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Usage(_) | Delta::Stop(_) => 0,
-        Delta::Calling(_) | Delta::Called(_) => 0,
+        Delta::Calling(_) | Delta::Called(_) | Delta::Ignored(_) => 0,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::call::{Deadline, from_now, late};
 use crate::dialect::Request;
 use crate::exchange::{Declined, read, scrub};
 use crate::route::{Line, Turn, rule};
-use crate::{Endpoint, Gateway, Target, retry, split_effort};
+use crate::{Endpoint, Gateway, Limits, Target, retry, split_effort};
 use althing_chat::Usage;
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
@@ -56,8 +56,8 @@ impl Gateway {
         let mut spent = Duration::ZERO;
         loop {
             let begun = Instant::now();
-            let total = self.limits.total.saturating_sub(spent);
-            let embedded = self.embed_at(&mut turn, texts, from_now(total)).await;
+            let limits = turn.limits(self, spent);
+            let embedded = self.embed_at(&mut turn, texts, &limits).await;
             drop(place);
             spent += begun.elapsed();
             let fault = match embedded {
@@ -69,26 +69,24 @@ impl Gateway {
             let next = if may_go_on { line.next_placed().await } else { None };
             match next {
                 Some(next) => (turn, place) = next,
-                None => return Err(Declined { fault, answer: None, target: Some(turn.target) }),
+                None => {
+                    let fault = retry::tell_wait(fault);
+                    return Err(Declined { fault, answer: None, target: Some(turn.target) });
+                }
             }
         }
     }
 
     /// One target, tried again as calls are.
-    async fn embed_at(
-        &self,
-        turn: &mut Turn,
-        texts: &Texts,
-        total_at: Instant,
-    ) -> Result<Embedded> {
+    async fn embed_at(&self, turn: &mut Turn, texts: &Texts, limits: &Limits) -> Result<Embedded> {
         let Target { endpoint, model } = turn.target.clone();
         let wire = wire::of(&endpoint)?;
         let Texts { inputs, dimensions } = texts;
         let request = (wire.write)(split_effort(&model).0, inputs, *dimensions);
-        let Request { path, headers, body } = request;
+        let Request { path, headers, body, .. } = request;
         let body = Bytes::from(serde_json::to_vec(&body).map_err(Fault::internal)?);
         let wanted = Wanted { path, headers, body: Some(body), context_tokens: None };
-        let answer = self.fetch(turn, &wanted, total_at).await?;
+        let answer = self.fetch(turn, &wanted, limits).await?;
         let embedded = (wire.read)(&answer)?;
         let (want, got) = (inputs.len(), embedded.vectors.len());
         if want != got {
@@ -99,21 +97,24 @@ impl Gateway {
         Ok(embedded)
     }
 
-    async fn fetch(&self, turn: &mut Turn, wanted: &Wanted, total_at: Instant) -> Result<Vec<u8>> {
+    async fn fetch(&self, turn: &mut Turn, wanted: &Wanted, limits: &Limits) -> Result<Vec<u8>> {
         let endpoint = &turn.target.endpoint;
-        // One that has others beside it is not waited for.
-        let attempts_max = if turn.last { self.limits.attempts_max } else { 1 };
+        let is_short = limits.has_next && limits.first_token < limits.total;
+        let (deadline, at) = match is_short {
+            true => (Deadline::FirstToken, from_now(limits.first_token)),
+            false => (Deadline::Total, from_now(limits.total)),
+        };
         // Bounded by the pause, which there is only before `attempts_max`.
         for attempt in 1.. {
-            let fetched = timeout_at(total_at, self.fetch_once(endpoint, wanted)).await;
+            let fetched = timeout_at(at, self.fetch_once(endpoint, wanted)).await;
             let fault = match fetched {
                 Ok(Ok(body)) => return Ok(body),
                 Ok(Err(fault)) => fault,
-                Err(_) => return Err(late(&endpoint.who(), &self.limits, Deadline::Total)),
+                Err(_) => return Err(late(&endpoint.who(), limits, deadline)),
             };
-            let pause = retry::pause(&fault, attempt, attempts_max, fastrand::f64());
+            let pause = retry::pause(&fault, attempt, limits, fastrand::f64());
             let until = pause.map(|pause| Instant::now() + pause);
-            let Some(until) = until.filter(|until| *until < total_at) else { return Err(fault) };
+            let Some(until) = until.filter(|until| *until < at) else { return Err(fault) };
             turn.trial.stumbled(&fault);
             sleep_until(until).await;
         }

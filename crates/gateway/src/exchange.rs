@@ -47,8 +47,8 @@ pub(crate) fn outgoing(
     body: Option<Bytes>,
 ) -> Result<Outgoing> {
     let url = url(endpoint, path)?;
-    // With those that every request gets: who asks, whom, and how long it is.
-    let mut all = HeaderMap::with_capacity(endpoint.headers.len() + headers.len() + 6);
+    // With those that every request gets: who asks, by which way, whom, and how long it is.
+    let mut all = HeaderMap::with_capacity(endpoint.headers.len() + headers.len() + 7);
     all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     for (name, value) in endpoint.headers.iter().chain(headers) {
         let value = HeaderValue::from_str(value).map_err(Fault::internal)?;

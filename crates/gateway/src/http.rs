@@ -8,6 +8,8 @@ mod tests;
 
 pub(crate) use self::connect::{is_loopback, unix_url};
 
+use crate::hops::Instance;
+
 use self::connect::{Connector, Tls, causes, chain, proxy_for, root_cause, unix_path};
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
@@ -45,6 +47,8 @@ pub(crate) struct Http {
     /// For the rest.
     driver: Driver,
     proxies: Arc<Matcher>,
+    /// Whom requests to providers name as their sender.
+    pub(crate) instance: Instance,
 }
 
 /// A request as it goes out.
@@ -82,7 +86,7 @@ impl Http {
             .http2_keep_alive_interval(PING_EVERY)
             .http2_keep_alive_timeout(PING_WAIT)
             .build(connector.clone());
-        Http { client, driver: Driver::new(connector), proxies }
+        Http { client, driver: Driver::new(connector), proxies, instance: Instance::new() }
     }
 
     /// Sends a request and waits for the head of the answer. The only deadline here is that of the

@@ -10,10 +10,12 @@ pub mod embed;
 mod exchange;
 pub mod fetch;
 mod framing;
+pub mod hops;
 mod http;
 mod lane;
 pub mod login;
 pub mod pass;
+mod plain;
 pub mod price;
 pub mod providers;
 mod retry;
@@ -26,6 +28,7 @@ pub use access::{Access, Grant, Need};
 pub use catalog::{display_name, split_effort};
 pub use dialect::Listed;
 pub use fetch::{FetchRequest, FetchResponse};
+pub use hops::Hops;
 pub use price::{Price, Prices};
 pub use providers::{LOCAL_FILE, PROVIDERS, Provider, WORKER, family, is_chat_model, provider};
 pub use route::{Routed, Target};
@@ -33,7 +36,8 @@ pub use window::ask::Inspected;
 pub use window::{ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection};
 pub use window::{parse_tokens, split_context};
 
-use althing_chat::{Ask, Delta, Model, Speaking};
+use access::Wanted;
+use althing_chat::{Ask, Attachment, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use bytes::Bytes;
@@ -41,7 +45,9 @@ use cache_hint::add_cache_hint;
 use call::{Attempt, Call, Opened};
 use futures_util::stream::{self, StreamExt};
 use http::Http;
+use hyper::header::HeaderMap;
 use lane::{Entry, Lanes, Place};
+use plain::{KnownStreams, Streaming};
 use route::Board;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +89,7 @@ pub fn unix_url(socket: &std::path::Path) -> String {
 pub struct Limits {
     /// Name lookup, TCP, proxy and TLS together.
     pub connect: Duration,
-    /// From sending the request to the first token; streamed calls only.
+    /// From sending the request to the first token, where tokens come one by one or `has_next`.
     pub first_token: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
@@ -93,11 +99,18 @@ pub struct Limits {
     pub attempts_max: u32,
     /// Text, reasoning and tool calls of one answer together.
     pub answer_bytes_max: usize,
+    /// The longest wait that a server may ask for before another attempt. One that asks for more is
+    /// not waited for: the call fails at once, and its fault says how long.
+    pub retry_after_max: Duration,
+    /// Whether somebody else can be asked instead. Then an answer that comes as a whole has to
+    /// begin within `first_token` as well; without that it has all of `total`.
+    pub has_next: bool,
 }
 
 impl Default for Limits {
     /// 10 s to connect; 3 minutes to the first token, since a laptop may first load the model and
-    /// some models think in silence; 60 s between pieces; 10 minutes in all; 3 attempts; 4 MiB.
+    /// some models think in silence; 60 s between pieces; 10 minutes in all; 3 attempts; 4 MiB; a
+    /// wait of 60 s.
     fn default() -> Limits {
         Limits {
             connect: Duration::from_secs(10),
@@ -106,6 +119,8 @@ impl Default for Limits {
             total: Duration::from_secs(600),
             attempts_max: 3,
             answer_bytes_max: 4 * 1024 * 1024,
+            retry_after_max: Duration::from_secs(60),
+            has_next: false,
         }
     }
 }
@@ -120,7 +135,10 @@ pub struct Gateway {
     wide: Arc<Lanes>,
     board: Arc<Board>,
     known: Arc<KnownFacts>,
+    streams: KnownStreams,
+    quirks: Arc<pass::Quirks>,
     is_sequential: bool,
+    is_patient: bool,
 }
 
 impl Gateway {
@@ -128,13 +146,38 @@ impl Gateway {
     pub fn new(limits: Limits) -> Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
-        let (board, known) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board, known, is_sequential: false }
+        let (board, known, quirks) = (Arc::default(), Arc::default(), Arc::default());
+        let streams = KnownStreams::default();
+        let (is_sequential, is_patient) = (false, false);
+        Gateway {
+            http,
+            limits,
+            lanes,
+            wide,
+            board,
+            known,
+            streams,
+            quirks,
+            is_sequential,
+            is_patient,
+        }
+    }
+
+    /// The way of a request that came in, which is refused where it leads back here; none: no
+    /// Althing sent it.
+    pub fn admit_hops(&self, headers: &HeaderMap) -> Result<Option<Hops>> {
+        self.http.instance.admit(headers)
     }
 
     /// The same door, through which all servers that take one call at a time get one between them.
     pub fn sequential(self) -> Gateway {
         Gateway { is_sequential: true, ..self }
+    }
+
+    /// The same door for who has nobody to come back later for them: routes too wait as long as
+    /// the limits say for a server that asks for it.
+    pub fn patient(self) -> Gateway {
+        Gateway { is_patient: true, ..self }
     }
 
     /// A voice: `model` at `endpoint`, where the name may end in `@low`, `@medium` or `@high`.
@@ -192,7 +235,8 @@ impl Gateway {
 /// A body with room for the prompt from the start: it may be long, and growing copies it each time.
 fn packed(body: &serde_json::Value, ask: &Ask) -> Result<Vec<u8>> {
     let text: usize = ask.messages.iter().map(|message| message.text.len()).sum();
-    let mut packed = Vec::with_capacity(text + text / 8 + 512);
+    let beside: usize = ask.attachments().map(Attachment::wire_bytes).sum();
+    let mut packed = Vec::with_capacity(beside + text + text / 8 + 512);
     serde_json::to_writer(&mut packed, body).map_err(Fault::internal)?;
     Ok(packed)
 }
@@ -233,6 +277,7 @@ struct HttpModel {
     endpoint: Arc<Endpoint>,
     http: Http,
     known: Arc<KnownFacts>,
+    streams: KnownStreams,
     limits: Limits,
 }
 
@@ -246,10 +291,12 @@ impl HttpModel {
         ask.effort = ask.effort.or_else(|| self.effort.clone());
         match self.attempt(&ask) {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
-            Ok(attempt) => {
+            Ok((attempt, ignored)) => {
                 let endpoint = self.endpoint.clone();
-                let call = Call::new(endpoint.who(), self.limits, ask.stream, entry, attempt);
-                call.speaking().map(move |item| clean(&endpoint, item)).boxed()
+                let streamed = ask.stream && self.streaming() != Streaming::None;
+                let call = Call::new(endpoint.who(), self.limits, streamed, entry, attempt);
+                let said = call.speaking().map(move |item| clean(&endpoint, item));
+                stream::iter(ignored.map(Ok)).chain(said).boxed()
             }
         }
     }
@@ -263,31 +310,91 @@ impl HttpModel {
             endpoint: endpoint.clone(),
             http: gateway.http.clone(),
             known: gateway.known.clone(),
+            streams: gateway.streams.clone(),
             limits,
         }
     }
 
-    /// The request, written once and sent as often as needed.
-    fn attempt(&self, ask: &Ask) -> Result<Attempt> {
+    /// What of a stream the server is known to take.
+    fn streaming(&self) -> Streaming {
+        self.streams.of(&self.endpoint, &self.name)
+    }
+
+    /// The request, written once and sent as often as needed, and what it leaves out.
+    fn attempt(&self, ask: &Ask) -> Result<(Attempt, Option<Delta>)> {
         let dialect = self.endpoint.provider.dialect;
         let mut request = (dialect.write)(&self.name, ask)?;
         let slots = self.known.slots(&self.endpoint, &self.name);
         add_cache_hint(&self.endpoint, &self.name, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
-        let request = access::Wanted {
+        let ignored = request.ignored.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let ignored = (!ignored.is_empty()).then_some(Delta::Ignored(ignored));
+        let request = Wanted {
             path: request.path,
             headers: request.headers,
             body: Some(body),
             context_tokens: ask.context_tokens,
         };
-        let (request, streamed) = (Arc::new(request), ask.stream);
-        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
-        Ok(Box::new(move || {
-            let (http, endpoint, request) = (http.clone(), endpoint.clone(), request.clone());
-            Box::pin(async move {
-                let incoming = access::open(&http, &endpoint, &request).await?;
-                Ok(Opened { body: incoming.body, reader: (dialect.reader)(streamed) })
-            })
-        }))
+        let sending = Arc::new(Sending {
+            http: self.http.clone(),
+            endpoint: self.endpoint.clone(),
+            model: self.name.clone(),
+            streams: self.streams.clone(),
+            request,
+            // Only this wire has copies that lack its streams.
+            may_adapt: ask.stream && dialect.name == dialect::openai::OPENAI.name,
+            streamed: ask.stream,
+        });
+        let attempt: Attempt = Box::new(move || Box::pin(sending.clone().send()));
+        Ok((attempt, ignored))
+    }
+}
+
+/// A request and what it takes to send it, as often as needed.
+struct Sending {
+    http: Http,
+    endpoint: Arc<Endpoint>,
+    model: String,
+    streams: KnownStreams,
+    request: Wanted,
+    /// Whether it is sent again without what the server refuses of a stream.
+    may_adapt: bool,
+    streamed: bool,
+}
+
+impl Sending {
+    async fn send(self: Arc<Sending>) -> Result<Opened> {
+        let known = match self.may_adapt {
+            true => self.streams.of(&self.endpoint, &self.model),
+            false => Streaming::Whole,
+        };
+        let mut form = known;
+        loop {
+            let declined = match access::ask(&self.http, &self.endpoint, &self.in_form(form)).await
+            {
+                Ok(incoming) => {
+                    if form != known {
+                        self.streams.note(&self.endpoint, &self.model, form);
+                    }
+                    let streamed = self.streamed && form != Streaming::None;
+                    let reader = (self.endpoint.provider.dialect.reader)(streamed);
+                    return Ok(Opened { body: incoming.body, reader });
+                }
+                Err(declined) => declined,
+            };
+            // Each form takes less than the one before, so there are at most two more.
+            form = form.next(&declined).filter(|_| self.may_adapt).ok_or(declined.fault)?;
+        }
+    }
+
+    fn in_form(&self, form: Streaming) -> Wanted {
+        let Wanted { path, headers, body, context_tokens } = &self.request;
+        let body = body.as_ref().map(|body| form.body(body));
+        Wanted {
+            path: path.clone(),
+            headers: headers.clone(),
+            body,
+            context_tokens: *context_tokens,
+        }
     }
 }

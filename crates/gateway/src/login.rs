@@ -71,8 +71,22 @@ impl Gateway {
 type Answer = (u16, Vec<u8>);
 
 impl Login {
+    /// What a person should know of this login.
+    pub fn notice(&self) -> Option<&'static str> {
+        self.flow.notice()
+    }
+
+    /// Where the models are that these tokens open; none: at the provider's usual address.
+    pub fn address(&self, tokens: &Tokens) -> Option<String> {
+        tokens.base_url.clone().or_else(|| self.flow.row.base_url.map(str::to_string))
+    }
+
     /// Asks for a code that the person types in at the provider's page.
     pub async fn start(&self) -> Result<Started> {
+        self.ask_for_code().await.map_err(|fault| self.explain(fault))
+    }
+
+    async fn ask_for_code(&self) -> Result<Started> {
         let flow = &self.flow;
         let mut form = vec![("client_id", flow.client_id.as_str()), ("scope", flow.row.scope)];
         let verifier = flow.row.pkce.then(verifier).transpose()?;
@@ -90,7 +104,7 @@ impl Login {
     pub async fn finish(&self, device: &Device) -> Result<Tokens> {
         let mut polling = Polling::new(self.flow.row, device, now_ms());
         let poll = || self.poll(device);
-        let granted = polling.run(poll).await?;
+        let granted = polling.run(poll).await.map_err(|fault| self.explain(fault))?;
         if self.flow.exchange_url.is_none() {
             return Tokens::granted(&self.flow, granted, None, now_ms());
         }
@@ -101,8 +115,7 @@ impl Login {
 
     /// New tokens for old ones.
     pub async fn renew(&self, old: &Tokens) -> Result<Tokens> {
-        let again = || answers::log_in_again(self.flow.row);
-        let refresh = old.refresh.as_ref().ok_or_else(again)?;
+        let refresh = old.refresh.as_ref().ok_or_else(|| self.over())?;
         if self.flow.exchange_url.is_some() {
             return self.exchange(refresh).await;
         }
@@ -114,7 +127,7 @@ impl Login {
         let (status, body) = self.post(&self.flow.token_url, &form).await?;
         match answers::poll(self.flow.row, status, &body) {
             Poll::Granted(granted) => Tokens::granted(&self.flow, *granted, Some(old), now_ms()),
-            _ if matches!(status, 400 | 401) => Err(again()),
+            _ if matches!(status, 400 | 401) => Err(self.over()),
             other => Err(other.fault(self.flow.row, status)),
         }
     }
@@ -122,6 +135,21 @@ impl Login {
     /// Who opens the provider's endpoint with the tokens that `keep` has, and renews them in time.
     pub fn session(&self, keep: Arc<dyn Keep>) -> Arc<dyn Access> {
         Arc::new(session::Session::new(self.clone(), keep))
+    }
+
+    /// The login is over.
+    fn over(&self) -> Fault {
+        answers::login_over(self.flow.row, self.notice())
+    }
+
+    /// Adds to a refusal what is known of its reason.
+    fn explain(&self, fault: Fault) -> Fault {
+        match self.notice() {
+            Some(notice) if fault.kind == Kind::Upstream => {
+                Fault { message: format!("{}; {notice}", fault.message), ..fault }
+            }
+            _ => fault,
+        }
     }
 
     async fn poll(&self, device: &Device) -> Result<Answer> {
@@ -138,8 +166,8 @@ impl Login {
     async fn exchange(&self, token: &Secret) -> Result<Tokens> {
         let url = self.flow.exchange_url.as_deref().unwrap_or_default();
         let mut headers = self.headers()?;
-        let mut value = HeaderValue::from_str(&format!("token {}", token.expose()))
-            .map_err(|_| answers::log_in_again(self.flow.row))?;
+        let mut value =
+            HeaderValue::from_str(&format!("token {}", token.expose())).map_err(|_| self.over())?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
         let (status, body) = self.send(Method::GET, url, headers, Bytes::new()).await?;

@@ -1,30 +1,42 @@
 //! Whether a failed attempt is worth another, and how long to wait before it. Pure: the dice are
 //! thrown by the caller.
 
+use crate::Limits;
 use althing_stdx::{Fault, Kind};
 use std::time::Duration;
 
 /// The first pause; each further one is twice as long, up to `PAUSE_MAX`.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
-/// A server that asks for a longer wait than this is not waited for: the caller gets its fault,
-/// with the time in it.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 /// What is added to a wait the server asked for, so that many calls do not come back as one.
 const RETRY_AFTER_SPREAD: Duration = Duration::from_millis(250);
 
 /// The pause after attempt number `attempt` (from 1) failed with `fault`, or `None` where another
 /// attempt would not help. `dice` is in `0.0..1.0`.
-pub(crate) fn pause(fault: &Fault, attempt: u32, attempts_max: u32, dice: f64) -> Option<Duration> {
-    if attempt >= attempts_max || !may_help(fault.kind) {
+pub(crate) fn pause(fault: &Fault, attempt: u32, limits: &Limits, dice: f64) -> Option<Duration> {
+    if attempt >= limits.attempts_max || !may_help(fault.kind) {
         return None;
     }
     match fault.retry_after {
-        Some(asked) if asked > RETRY_AFTER_MAX => None,
+        Some(asked) if asked > limits.retry_after_max => None,
         Some(asked) => Some(asked + RETRY_AFTER_SPREAD.mul_f64(dice)),
         None => Some(back_off(attempt).mul_f64(0.5 + dice / 2.0)),
     }
 }
+
+/// Says in a fault's words how long its server wants to be left alone, where they do not.
+pub(crate) fn tell_wait(mut fault: Fault) -> Fault {
+    let says = |words: &&str| fault.message.to_lowercase().contains(words);
+    if let Some(wait) = fault.retry_after.filter(|wait| !wait.is_zero())
+        && !WAIT_WORDS.iter().any(|words| says(&words))
+    {
+        fault.message += &format!("; try again in {} s", wait.as_secs_f64().ceil());
+    }
+    fault
+}
+
+/// With these a provider says itself how long.
+const WAIT_WORDS: &[&str] = &["try again in", "retry in", "retry after", "try again after"];
 
 /// `TimedOut` is here that of the connection or the provider's own. A model too slow for one of the
 /// call's deadlines would be as slow again, and the call does not ask about these.
@@ -47,7 +59,8 @@ mod tests {
     #[track_caller]
     fn check(kind: Kind, asked_ms: Option<u64>, attempt: u32, want_ms: Option<(u64, u64)>) {
         let fault = Fault::new(kind, "no").retry_after(asked_ms.map(Duration::from_millis));
-        let got = |dice| pause(&fault, attempt, 5, dice).map(|pause| pause.as_millis() as u64);
+        let limits = Limits { attempts_max: 5, ..Limits::default() };
+        let got = |dice| pause(&fault, attempt, &limits, dice).map(|it| it.as_millis() as u64);
         // The dice are never quite 1, so neither bound is ever passed.
         assert_eq!((got(0.0), got(1.0)), (want_ms.map(|w| w.0), want_ms.map(|w| w.1)), "{kind}");
         let thrown = got(fastrand::f64());
@@ -61,7 +74,8 @@ mod tests {
         check(Kind::RateLimited, None, 3, Some((1000, 2000)));
         check(Kind::TimedOut, None, 4, Some((2000, 4000)));
         check(Kind::Network, None, 5, None);
-        let much = pause(&Fault::new(Kind::Network, "no"), 4_000_000, u32::MAX, 1.0);
+        let limits = Limits { attempts_max: u32::MAX, ..Limits::default() };
+        let much = pause(&Fault::new(Kind::Network, "no"), 4_000_000, &limits, 1.0);
         assert_eq!(much, Some(PAUSE_MAX));
     }
 
@@ -71,6 +85,18 @@ mod tests {
         check(Kind::RateLimited, Some(7_000), 1, Some((7_000, 7_250)));
         check(Kind::Overloaded, Some(60_000), 1, Some((60_000, 60_250)));
         check(Kind::RateLimited, Some(60_001), 1, None);
+    }
+
+    #[test]
+    fn the_time_to_wait_is_said_once() {
+        let told = |message: &str, ms: Option<u64>| {
+            let fault = Fault::new(Kind::RateLimited, message);
+            tell_wait(fault.retry_after(ms.map(Duration::from_millis))).message
+        };
+        assert_eq!(told("too many requests", Some(29_100)), "too many requests; try again in 30 s");
+        for (message, ms) in [("Try again in 30s.", Some(30_000)), ("no", None), ("no", Some(0))] {
+            assert_eq!(told(message, ms), message);
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Routed {
     pub fn speak_into(&self, ask: Ask, answered: Answered) -> Speaking {
         let Inner { id, targets, affinity, gateway, voice } = &*self.0;
         let line = Line::new(gateway, targets.clone(), *affinity);
-        Call::new(id, line, voice.clone(), gateway.limits, ask, answered).speaking()
+        Call::new(id, line, voice.clone(), ask, answered).speaking()
     }
 }
 
@@ -101,7 +101,12 @@ impl Gateway {
 
     /// Whether `target` is left alone just now where others stand beside it, and why.
     pub fn rest(&self, target: &Target) -> Option<Rest> {
+        self.rest_of(target, false)
+    }
+
+    /// As `rest`; a `lone` target only rests where its provider asked for it.
+    pub fn rest_of(&self, target: &Target, lone: bool) -> Option<Rest> {
         let health = self.board.health();
-        health.rest(&health.spot(target), false, Instant::now())
+        health.rest(&health.spot(target), lone, Instant::now())
     }
 }

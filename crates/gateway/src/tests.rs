@@ -76,10 +76,32 @@ async fn every_dialect_streamed_and_whole() {
             assert_eq!((seen.model.as_str(), seen.stream), ("fake-large", stream), "{name}");
             assert!(seen.headers.values().any(|value| value.to_str().unwrap().contains(KEY)));
             assert!(seen.header("user-agent").starts_with("althing/"));
+            assert_eq!(seen.header("x-althing-hops").len(), 16, "{name}");
         }
     }
     let seen = &upstream.requests()[0];
     assert_eq!(seen.body["reasoning_effort"], "high");
+}
+
+#[tokio::test]
+async fn what_a_server_refuses_of_a_stream_is_left_out_from_then_on() {
+    let upstream = Upstream::start(Options::default().text(|_| "It depends.".into()));
+    let endpoint = endpoint("custom", &upstream.url());
+    let gateway = gateway(1);
+    for (name, want) in [
+        ("no-stream-options", vec![(true, true), (true, false), (true, false)]),
+        ("no-stream", vec![(true, true), (false, false), (false, false)]),
+    ] {
+        for _ in 0..2 {
+            let speaking = gateway.model(&endpoint, name).speak(ask(true));
+            assert_eq!(Answer::collect(speaking).await.unwrap().text, "It depends.", "{name}");
+        }
+        let seen = upstream.requests().into_iter().filter(|seen| seen.model == name);
+        let sent = seen.map(|it| (it.stream, it.body.get("stream_options").is_some()));
+        assert_eq!(sent.collect::<Vec<_>>(), want, "{name}");
+    }
+    let fault = fault_of(&endpoint, "err-400").await;
+    assert_eq!(upstream.requests().iter().filter(|it| it.model == "err-400").count(), 1, "{fault}");
 }
 
 #[tokio::test]

@@ -48,6 +48,8 @@ pub struct Entry {
     pub row: Stored,
     /// Why it cannot be asked; none: it can.
     pub trouble: Option<String>,
+    /// Why its login is over. It is asked all the same, in case the provider thinks better of it.
+    pub login_over: Option<String>,
 }
 
 impl From<&Config> for Book {
@@ -67,7 +69,8 @@ impl Book {
                 None => opened,
             };
             let trouble = opened.map(|endpoint| added.push(endpoint)).err();
-            Entry { row, trouble }
+            let login_over = shelf.logins_over.get(&row.id).cloned();
+            Entry { row, trouble, login_over }
         };
         let entries = shelf.providers.into_iter().zip(opened).map(entry).collect();
         let config = Arc::new(base.with_added(added));

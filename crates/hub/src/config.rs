@@ -12,6 +12,7 @@ mod key;
 mod layers;
 mod logins;
 pub(crate) mod nearest;
+mod own;
 mod prices;
 mod providers;
 mod settings;
@@ -30,7 +31,9 @@ pub use edit::{add_extension, enable_extension, remove_extension};
 pub use extensions::ExtensionConfig;
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
-pub use providers::{Configured, ModelEntry};
+pub use own::HTTP_ADDRESS;
+pub(crate) use own::{Announced, Own, TOKEN_FILE};
+pub use providers::{Configured, Keyless, ModelEntry};
 pub(crate) use settings::is_model_name;
 pub use settings::{LANGUAGES, language};
 pub use source::{Row, Source, Sourced, Warning};
@@ -39,6 +42,7 @@ pub use windows::ModelWindow;
 pub use workers::{Start, WorkerConfig};
 pub use world::World;
 
+use althing_assembly::floor::Rules;
 use althing_gateway::{Limits, Prices};
 use althing_stdx::redact::Secret;
 use layers::Layers;
@@ -73,10 +77,14 @@ pub struct Config {
     pub local_idle_seconds: Sourced<u64>,
     /// How long faces that pause between phases wait for the person.
     pub pause_seconds: Sourced<u64>,
+    /// Other sites whose pages may use the HTTP face, as browsers write them.
+    pub http_origins: Sourced<Vec<String>>,
     /// Who sits when nobody is named; empty: chosen from what is found.
     pub models: Sourced<Vec<String>>,
     /// The servers that can be asked, in the order of the provider table.
     pub endpoints: Vec<Configured>,
+    /// Those that would be among them with a key.
+    pub keyless: Vec<Keyless>,
     /// Functions in other languages, in the order of the file.
     pub workers: Vec<WorkerConfig>,
     /// Programs around the message in the editor, in the order of the file.
@@ -114,7 +122,9 @@ impl Config {
         for setting in settings::SETTINGS {
             settings::apply(setting, &mut config, &layers, &mut warnings);
         }
-        config.endpoints = providers::endpoints(&layers, *config.execution_mode, &mut warnings);
+        let (mode, own) = (*config.execution_mode, Own::read(&config.data_dir));
+        (config.endpoints, config.keyless) =
+            providers::endpoints(&layers, mode, &own, &mut warnings);
         config.hub_token = hub_token(&layers);
         config.workers = workers::read(&layers, &mut warnings);
         config.extensions = extensions::read(&layers, &mut warnings);
@@ -142,8 +152,10 @@ impl Config {
             max_cost_usd: Sourced::default(1.0),
             local_idle_seconds: Sourced::default(300),
             pause_seconds: Sourced::default(300),
+            http_origins: Sourced::default(vec![]),
             models: Sourced::default(vec![]),
             endpoints: vec![],
+            keyless: vec![],
             workers: vec![],
             extensions: vec![],
             agents: vec![],
@@ -159,7 +171,7 @@ impl Config {
 
     /// The database file.
     pub fn database(&self) -> PathBuf {
-        self.data_dir.join("althing.db")
+        self.data_dir.join(crate::data_folder::DATABASE)
     }
 
     /// The endpoint called `id`.
@@ -178,6 +190,23 @@ impl Config {
             total: Duration::from_secs(*self.turn_seconds_max),
             ..base
         }
+    }
+
+    /// The limits of a turn. Who set a timeout for models has a call end in that time, as a whole.
+    pub fn turn_rules(&self) -> Rules {
+        let (turn, model) = (&self.turn_seconds_max, &self.model_timeout_seconds);
+        let is_set = model.source != Source::Default && **model < **turn;
+        let (seconds, setting) = match is_set {
+            true => (**model, "model_timeout_seconds, QUORUM_MODEL_TIMEOUT"),
+            false => (**turn, Rules::default().setting),
+        };
+        Rules { turn_max: Duration::from_secs(seconds), setting }
+    }
+
+    /// The limit that the person set; none where nobody did: for programs that never heard of one.
+    pub fn cost_limit(&self) -> Option<f64> {
+        let is_set = self.max_cost_usd.source != Source::Default;
+        is_set.then_some(*self.max_cost_usd)
     }
 
     /// Every effective value for a person to read; of keys only the last characters.

@@ -240,6 +240,7 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
     let chars = task.brief(false).len() + context.iter().map(|it| it.text.len()).sum::<usize>();
     let estimate = lineup::estimate(lineup, (METHOD.calls)(seats, 0), chars);
     Opening {
+        attachments: vec![],
         method: METHOD.name.to_string(),
         question: task.task.clone(),
         mark: String::new(),
@@ -253,6 +254,7 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
         language: None,
         pause_ms: None,
         max_cost_usd: None,
+        concludes_at_limit: false,
         // A part of the price would pass for the whole.
         estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
         tools: vec![],

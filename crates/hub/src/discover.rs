@@ -112,12 +112,20 @@ impl Found {
 /// set apart.
 pub async fn discover(book: &Book, gateway: &Gateway, patience: Duration) -> Found {
     let endpoints = &book.config.endpoints;
-    let probes = endpoints.iter().map(|configured| probe(book, configured, gateway, patience));
-    let mut providers = join_all(probes).await;
-    for provider in &mut providers {
-        provider.sort_out(book);
-    }
-    Found { providers }
+    let probes = endpoints.iter().map(|configured| look_at(book, configured, gateway, patience));
+    Found { providers: join_all(probes).await }
+}
+
+/// Asks one server for its models; what is disabled is set apart.
+pub(crate) async fn look_at(
+    book: &Book,
+    configured: &Configured,
+    gateway: &Gateway,
+    patience: Duration,
+) -> FoundProvider {
+    let mut found = probe(book, configured, gateway, patience).await;
+    found.sort_out(book);
+    found
 }
 
 async fn probe(

@@ -2,9 +2,11 @@
 //! together.
 
 pub mod agents;
+pub mod attach;
 pub mod book;
 pub mod config;
 pub mod council;
+mod data_folder;
 pub mod discover;
 pub mod export;
 pub mod extensions;

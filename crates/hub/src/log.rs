@@ -10,6 +10,7 @@ use althing_assembly::{Event, Log, What};
 use althing_stdx::{Fault, Result};
 use futures_util::future::BoxFuture;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,6 +26,9 @@ const EVENTS_MAX: usize = 200_000;
 /// number: a transaction for each would cost more than they are worth.
 const HELD_MS_MAX: u64 = 500;
 const HELD_EVENTS_MAX: usize = 16;
+
+/// What a run warns of that goes on without being saved.
+pub const UNSAVED: &str = "unsaved";
 
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -44,6 +48,8 @@ pub struct RunLog {
     /// What of them is not saved.
     basket: Arc<Basket>,
     loss: Loss,
+    /// Whether the readers know of it.
+    is_loss_told: AtomicBool,
     /// Held until the run is over.
     lease: Mutex<Option<Lease>>,
 }
@@ -79,6 +85,7 @@ impl RunLog {
             head: watch::Sender::new(head),
             basket: Arc::default(),
             loss: Loss::default(),
+            is_loss_told: AtomicBool::new(false),
             lease: Mutex::new(Some(lease)),
         }
     }
@@ -127,15 +134,39 @@ impl RunLog {
 
     async fn write(&self, what: What) -> Result<()> {
         let is_end = matches!(what, What::RunEnded { .. });
+        self.tell_loss();
         let saved = self.save(what).await;
+        let saved = saved.or_else(|fault| {
+            let first = self.loss.get().cloned().unwrap_or(fault);
+            if is_survivable(&first) { Ok(()) } else { Err(first) }
+        });
         if saved.is_err() || is_end {
             self.close();
         }
-        saved.map_err(|fault| self.loss.get().cloned().unwrap_or(fault))
+        self.tell_loss();
+        saved
+    }
+
+    /// Why the run is not saved from some event on, though it goes on.
+    pub fn loss(&self) -> Option<&Fault> {
+        self.loss.get().filter(|fault| is_survivable(fault))
+    }
+
+    /// Warns the readers once that the rest of the run will not be there later.
+    fn tell_loss(&self) {
+        let Some(fault) = self.loss() else { return };
+        if self.is_over() || self.is_loss_told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let message = format!("From here on this run is not saved: {}", fault.message);
+        let warned = What::Warned { code: UNSAVED.into(), message };
+        // It cannot fail: what is not saved is only shown.
+        drop(self.put(warned));
     }
 
     async fn save(&self, what: What) -> Result<()> {
         match self.put(what)? {
+            _ if self.loss().is_some() => Ok(()),
             Haste::Held if !self.is_due() => Ok(()),
             Haste::Held | Haste::Queued => self.queue().await.map(drop),
             Haste::Waited => self.queue().await?.wait().await,
@@ -150,7 +181,7 @@ impl RunLog {
     /// Numbers an event and shows it to the readers; how soon it is to be saved.
     fn put(&self, what: What) -> Result<Haste> {
         let mut events = self.events();
-        if let Some(fault) = self.loss.get() {
+        if let Some(fault) = self.loss.get().filter(|fault| !is_survivable(fault)) {
             return Err(fault.clone());
         }
         if self.is_over() {
@@ -166,7 +197,9 @@ impl RunLog {
         let is_end = matches!(what, What::RunEnded { .. });
         let seq = events.all.len() as u64;
         let event = Event { seq, run: self.run.clone(), at_ms, what };
-        self.basket.put(event.clone());
+        if self.loss.get().is_none() {
+            self.basket.put(event.clone());
+        }
         events.all.push(event);
         self.head.send_modify(|head| {
             *head = Head { events: seq + 1, is_over: head.is_over || is_end };
@@ -198,6 +231,13 @@ impl Log for RunLog {
     fn append(&self, what: What) -> BoxFuture<'_, Result<()>> {
         Box::pin(self.write(what))
     }
+}
+
+/// Whether a run goes on without being saved: the store has a trouble, such as a full disk or another
+/// process that keeps it locked. Where the run itself is somebody else's by now it does not.
+fn is_survivable(fault: &Fault) -> bool {
+    // What the database says is the source; a fault of our own has none.
+    fault.source.is_some()
 }
 
 /// Comes back to the same task, once the others in it have been polled. Unlike tokio's own way of

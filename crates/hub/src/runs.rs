@@ -2,6 +2,7 @@
 
 mod continued;
 
+use crate::attach::{check_attachments, check_seats};
 use crate::book::Library;
 use crate::config::{Choice, Synthesizer};
 use crate::council::{self, BATCH};
@@ -16,8 +17,8 @@ use althing_assembly::event::{Continued, Ending, Event, Opening, Quoted, Roles, 
 use althing_assembly::floor::{Floor, Price, Rules, Seat, check_windows};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
-use althing_chat::{Model, Tool, Window};
-use althing_gateway::{Target, WORKER};
+use althing_chat::{Attachment, Model, Tool, Window};
+use althing_gateway::{Target, WORKER, hops};
 use althing_stdx::{Fault, Result};
 use continued::carry_over;
 use std::path::Path;
@@ -37,6 +38,8 @@ pub const TURNS_MAX: u32 = 100;
 pub struct Request {
     pub question: String,
     pub context: Vec<Quoted>,
+    /// Pictures and documents given along.
+    pub attachments: Vec<Attachment>,
     pub method: &'static Method,
     pub lineup: Lineup,
     /// None: the method's own.
@@ -49,6 +52,8 @@ pub struct Request {
     pub language: Option<String>,
     pub pause: Option<Duration>,
     pub max_cost_usd: Option<f64>,
+    /// Whether it concludes at the limit: for whom nobody resumes a run that stopped there.
+    pub concludes_at_limit: bool,
     pub estimate_usd: Option<f64>,
     /// The run to go on from.
     pub continues: Option<String>,
@@ -126,6 +131,7 @@ impl Runs {
     /// Begins a discussion. Everything is checked before the first event is written.
     pub async fn start(&self, request: Request) -> Result<Run> {
         check(&request)?;
+        check_seats(&request.lineup.seats, &request.attachments)?;
         let continues = match &request.continues {
             Some(run) => Some(self.continued(run).await?),
             None => None,
@@ -142,6 +148,7 @@ impl Runs {
             question: request.question,
             mark: String::new(),
             context: request.context,
+            attachments: request.attachments,
             continues,
             seats: request.lineup.seats.iter().map(seat_info).collect(),
             roles: request.roles.unwrap_or_else(|| request.method.default_roles(seats.len())),
@@ -151,6 +158,7 @@ impl Runs {
             language: request.language,
             pause_ms: request.pause.map(|pause| pause.as_millis() as u64),
             max_cost_usd: request.max_cost_usd,
+            concludes_at_limit: request.concludes_at_limit,
             estimate_usd: request.estimate_usd,
             tools: request.tools,
             offered: offer.names(),
@@ -219,14 +227,16 @@ impl Runs {
         let (cancel, mut cancelled) = watch::channel(false);
         let (tell_over, over) = watch::channel(false);
         let config = &self.library.book().config;
-        let seconds = Duration::from_secs(*config.turn_seconds_max);
         // A council holds its planners on a leash of its own, which is the shorter one.
         let attempt = opening.council.as_ref().map(|it| Duration::from_millis(it.attempt_ms));
-        let rules = Rules { turn_max: attempt.map_or(seconds, |attempt| attempt * 2) };
+        let rules = match attempt {
+            Some(attempt) => Rules { turn_max: attempt * 2, ..Rules::default() },
+            None => config.turn_rules(),
+        };
         let folder = attempt.map(|_| council::folder_of(&config.data_dir, log.run()));
         let floor = Floor::new(opening, method, seats, log.clone(), past, rules, resume.clone());
         let (closing, store) = (log.clone(), self.library.store().clone());
-        let task = tokio::spawn(async move {
+        let task = tokio::spawn(hops::carry(async move {
             let stop = async move {
                 // An error means that the reins are gone: nobody can cancel any more.
                 if cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_err() {
@@ -244,7 +254,7 @@ impl Runs {
             // Nobody may be waiting for it.
             let _ = tell_over.send(true);
             ending
-        });
+        }));
         let control = Control { resume, cancel: Arc::new(cancel), over };
         Run { id: log.run().to_string(), seats: count, log, control, notes: vec![], task }
     }
@@ -361,6 +371,7 @@ fn check(request: &Request) -> Result<()> {
             "files: {bytes} bytes together; at most {CONTEXT_BYTES_MAX}"
         )));
     }
+    check_attachments(&request.attachments)?;
     request.method.check_seats(request.lineup.seats.len())?;
     match &request.roles {
         Some(roles) => request.method.check_roles(roles, request.lineup.seats.len()),

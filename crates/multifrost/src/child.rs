@@ -98,9 +98,10 @@ impl Child {
         }
     }
 
-    /// Adds a function. Its arguments are a tuple or a list: `|(a, b): (i64, i64)| Ok(a + b)`. The
-    /// keys of maps in its result must be texts. An `i128` or `u128` goes as bytes: see
-    /// [`crate::Parent::call`].
+    /// Adds a function. Its arguments are a tuple or a list: `|(a, b): (i64, i64)| Ok(a + b)`. The last
+    /// ones may be left out where they are options: `|(a, b): (i64, Option<i64>)| …`. A whole number
+    /// may come as a float, bytes may be taken as `Vec<u8>` and go as [`crate::Blob`]. The keys of maps
+    /// in its result must be texts. Any error can be its failure: see [`Failure`].
     pub fn function<A, R>(
         mut self,
         name: &str,

@@ -1,15 +1,18 @@
 //! What can go wrong for a caller.
 
+mod remote;
+
 use std::fmt;
 use std::time::Duration;
 
+pub use remote::Remote;
+
 /// Why a call, a start or a registration failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The function ran and failed, or the child refused the call: its own words, with the
-    /// traceback where it sends one.
-    Remote(String),
+    /// The function ran and failed, or the child refused the call: its own words.
+    Remote(Remote),
     /// No answer in time. One that comes later is dropped.
     TimedOut(Duration),
     /// The connection ended before the answer.
@@ -60,7 +63,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Remote(text) => f.write_str(text),
+            Error::Remote(said) => said.fmt(f),
             Error::TimedOut(max) => write!(f, "no answer within {} s", max.as_secs_f64()),
             Error::Disconnected(why) => write!(f, "the connection to the worker ended: {why}"),
             Error::Exited(exit) => write!(f, "the worker ended: {exit}"),
@@ -76,6 +79,13 @@ impl fmt::Display for Error {
             }
             Error::System(why) => f.write_str(why),
         }
+    }
+}
+
+/// As it is displayed, so that a `main` may end with it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::msgpack::{self, Reader};
+use crate::unpack::whole;
 
 /// What a call without the right token is told, where one is wanted.
 pub(crate) const UNAUTHENTICATED: &str = "Authentication required";
@@ -130,6 +131,7 @@ impl<'a> Notes<'a> {
 fn number(packed: &[u8]) -> Option<u64> {
     match Reader::new(packed).token() {
         Ok(msgpack::Token::Int(number)) => u64::try_from(number).ok(),
+        Ok(msgpack::Token::F64(number)) => u64::try_from(whole(number)?).ok(),
         _ => None,
     }
 }

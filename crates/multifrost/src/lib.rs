@@ -37,11 +37,19 @@
 //! its answer item by item ([`Parent::stream`], [`Child::stream_function`]), and a child knows its
 //! callers by a [`Token`]. Old peers see nothing of that but three names.
 //!
-//! What holds here and not everywhere: nothing is dropped in silence when a peer reads slowly, a
-//! call has a time limit, what is too long or cannot be packed is an error, a worker's end is
-//! noticed at once and says how it ended, a child ends with its parent, and all listen on the
-//! loopback address only. Every limit is in [`limits`].
+//! What holds here and not everywhere: nothing is dropped in silence when a peer reads slowly, and
+//! nobody waits for another's reader; a call has a time limit, what is too long or cannot be packed is
+//! an error, a worker's end is noticed at once and says how it ended, a child ends with its parent
+//! however that ends, and all listen on the loopback address only. Every limit is in [`limits`].
+//!
+//! What is `async` here needs a tokio runtime with its clock; [`parent::Blocking`] and [`Child::run`]
+//! need none. A worker that is started is watched by a small process of `/bin/sh`. The README has more
+//! of what the crate needs, and of how types become values.
 #![warn(missing_docs)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub mod child;
 pub mod envelope;
@@ -50,6 +58,7 @@ mod ext;
 mod id;
 pub mod limits;
 mod msgpack;
+mod pack;
 pub mod parent;
 pub mod process;
 pub mod registry;
@@ -57,14 +66,15 @@ mod socket;
 #[cfg(test)]
 mod tests;
 mod token;
+mod unpack;
 pub mod value;
 mod wait;
 pub mod zmtp;
 
 pub use child::Child;
-pub use error::{Error, Exit};
+pub use error::{Error, Exit, Remote};
 pub use msgpack::Malformed;
 pub use parent::Parent;
 pub use process::Program;
 pub use token::Token;
-pub use value::Value;
+pub use value::{Blob, Value};

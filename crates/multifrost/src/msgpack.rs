@@ -19,7 +19,7 @@ impl std::error::Error for Malformed {}
 pub(crate) const TOO_DEEP: Malformed = Malformed("msgpack nested too deep");
 const TOO_SHORT: Malformed = Malformed("msgpack that breaks off");
 const NO_MARKER: Malformed = Malformed("0xc1 begins no msgpack value");
-const NO_TEXT: Malformed = Malformed("a key of a map is no text");
+pub(crate) const NO_TEXT: Malformed = Malformed("a key of a map is no text");
 
 /// A value, or how a list or a map begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -277,25 +277,21 @@ pub(crate) fn put_bool(out: &mut Vec<u8>, yes: bool) {
     out.push(0xc2 | u8::from(yes));
 }
 
+/// Forms without a sign are for what has no other: children in Go end at those.
 pub(crate) fn put_u64(out: &mut Vec<u8>, number: u64) {
-    let bytes = number.to_be_bytes();
-    match number {
-        0..=0x7f => out.push(number as u8),
-        0x80..=0xff => put(out, 0xcc, &bytes[7..]),
-        0x100..=0xffff => put(out, 0xcd, &bytes[6..]),
-        0x1_0000..=0xffff_ffff => put(out, 0xce, &bytes[4..]),
-        _ => put(out, 0xcf, &bytes),
+    match i64::try_from(number) {
+        Ok(number) => put_i64(out, number),
+        Err(_) => put(out, 0xcf, &number.to_be_bytes()),
     }
 }
 
 pub(crate) fn put_i64(out: &mut Vec<u8>, number: i64) {
     let bytes = number.to_be_bytes();
     match number {
-        0.. => put_u64(out, number as u64),
-        -32..=-1 => out.push(number as u8),
+        -32..=0x7f => out.push(number as u8),
         -0x80..=-33 => put(out, 0xd0, &bytes[7..]),
-        -0x8000..=-0x81 => put(out, 0xd1, &bytes[6..]),
-        -0x8000_0000..=-0x8001 => put(out, 0xd2, &bytes[4..]),
+        -0x8000..=0x7fff => put(out, 0xd1, &bytes[6..]),
+        -0x8000_0000..=0x7fff_ffff => put(out, 0xd2, &bytes[4..]),
         _ => put(out, 0xd3, &bytes),
     }
 }

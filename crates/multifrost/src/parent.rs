@@ -10,6 +10,7 @@ mod sent;
 mod shared;
 mod stream;
 mod supervisor;
+mod teller;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -25,10 +26,11 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::error::Error;
-use crate::limits::DEPTH_MAX;
 #[cfg(doc)]
 use crate::limits::EACH_CALLS_MAX;
+use crate::limits::{DEPTH_MAX, DROP_GRACE, LINGER_MAX, STOP_GRACE};
 use crate::msgpack::{self, EMPTY_ARRAY, NIL};
+use crate::pack;
 use crate::process::Program;
 use crate::token::Token;
 use crate::value::Value;
@@ -42,10 +44,6 @@ use supervisor::Worker;
 
 /// The steps of a stop: the message, then TERM, then KILL.
 const STOP_STEPS: u32 = 3;
-/// How long each of them may take.
-const STOP_GRACE: Duration = Duration::from_secs(2);
-/// The same where the last handle is dropped, which must not wait long.
-const DROP_GRACE: Duration = Duration::from_millis(250);
 
 /// A handle to a worker. Clones are the same worker; when the last is gone, so is a worker that
 /// was spawned.
@@ -88,8 +86,11 @@ impl Parent {
     }
 
     /// Calls a function. The arguments are a tuple, a list, or `()` for none. The keys of maps must be
-    /// texts, since some libraries read no others. Whole numbers have 64 bits at most on the wire: an
-    /// `i128` or `u128` goes as bytes, which is its serializer's doing.
+    /// texts, since some libraries read no others. Whole numbers have 64 bits at most on the wire, and
+    /// one that comes as a float is read where a whole number is wanted: JavaScript sends those
+    /// beyond 32 bits so. Bytes go as [`crate::Blob`].
+    ///
+    /// It needs a tokio runtime with a clock, as all that is `async` here; [`Parent::blocking`] does not.
     pub async fn call<T: DeserializeOwned>(
         &self,
         function: &str,
@@ -206,9 +207,10 @@ impl Parent {
         self.inner.shared.is_up()
     }
 
-    /// Whether it answers heartbeats; one that runs calls one at a time does not while it does.
+    /// Whether it is connected and answers heartbeats, where it is asked for any: see
+    /// [`Options::heartbeat`]. A worker of another library does not answer while it runs a call.
     pub fn is_responsive(&self) -> bool {
-        self.inner.shared.beat.is_answered()
+        self.is_connected() && self.inner.shared.beat.is_answered()
     }
 
     /// The process of a worker that was spawned, while it lives.
@@ -223,6 +225,7 @@ impl Inner {
         self.shared.say_shutdown(self.worker.is_ours());
         self.worker.end(grace);
         self.shared.close();
+        self.shared.teller.flush(LINGER_MAX);
     }
 }
 
@@ -234,15 +237,12 @@ impl Drop for Inner {
 
 /// Arguments as a packed list.
 fn pack(args: impl Serialize) -> Result<Bytes, Error> {
-    let packed = rmp_serde::to_vec_named(&args).map_err(|it| Error::Arguments(it.to_string()))?;
+    let packed = pack::pack(&args, DEPTH_MAX).map_err(|it| Error::Arguments(it.to_string()))?;
     if packed == [NIL] {
         return Ok(Bytes::from_static(&[EMPTY_ARRAY]));
     }
     match msgpack::Reader::new(&packed).token() {
-        Ok(msgpack::Token::Array(_)) => match msgpack::check(&packed, DEPTH_MAX) {
-            Ok(()) => Ok(packed.into()),
-            Err(flaw) => Err(Error::Arguments(flaw.to_string())),
-        },
+        Ok(msgpack::Token::Array(_)) => Ok(packed.into()),
         _ => Err(Error::Arguments("they are no tuple and no list".into())),
     }
 }

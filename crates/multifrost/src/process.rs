@@ -1,8 +1,12 @@
-//! A child's process: it and all that it starts are one group, and end together.
+//! A child's process: it and all that it starts are one group, and end together, with this process
+//! at the latest.
 
 mod drain;
+mod owner;
+mod watchdog;
 
 use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -15,13 +19,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use crate::error::Exit;
+use crate::limits::LAST_WORDS_MAX;
 use crate::token::{self, Token};
 use crate::wait::block_on;
 use drain::Tail;
-
-/// How long the last words of a dead process are waited for: a process that left its group may
-/// hold the pipe open.
-const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
+use watchdog::Watchdog;
 
 /// How the names of Python's interpreters begin, and what their library wants to hear.
 const PYTHONS: &[&str] = &["python", "pypy"];
@@ -45,6 +47,14 @@ impl fmt::Debug for Program {
         let mut debug = f.debug_struct("Program");
         debug.field("executable", &self.executable).field("arguments", &self.arguments);
         debug.field("variables", &names).field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// What is started, and where: either may be what is missing.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.executable.display())?;
+        self.folder.as_ref().map_or(Ok(()), |folder| write!(f, " in '{}'", folder.display()))
     }
 }
 
@@ -158,16 +168,26 @@ impl Process {
         token: Option<&Token>,
         lines: &Lines,
     ) -> io::Result<Arc<Process>> {
+        // Before it, so that there is no moment at which nobody would end it.
+        let watchdog = Watchdog::start();
         let mut child = program.command(port, token).spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
+        let watchdog = watchdog.and_then(|mut it| it.guard(pid).map(|()| it));
+        if let Err(error) = &watchdog {
+            lines(
+                true,
+                &format!("if this process is killed, the worker stays: no /bin/sh: {error}"),
+            );
+        }
         let process =
             Arc::new(Process { group: Mutex::new(Some(pid)), exit: watch::Sender::new(None) });
         let tail = Arc::new(Tail::default());
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let (lines, lines_err) = (lines.clone(), lines.clone());
         let (watching, last) = (process.clone(), tail.clone());
-        let started = start(move || watching.watch(child, pid, &last))
+        let watch = move || watching.watch(child, pid, watchdog.ok(), &last);
+        let started = start(watch)
             .and_then(|()| start(move || drain::read(out, |line| lines(false, line))))
             .and_then(|()| start(move || read_errors(err, &tail, &lines_err)));
         if let Err(error) = started {
@@ -178,7 +198,7 @@ impl Process {
     }
 
     /// Waits for the end, and takes what is left of the group along before the number is free.
-    fn watch(&self, mut child: Child, pid: Pid, tail: &Tail) {
+    fn watch(&self, mut child: Child, pid: Pid, watchdog: Option<Watchdog>, tail: &Tail) {
         // An error means that there is nothing to wait for.
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         let status = {
@@ -187,6 +207,7 @@ impl Process {
                 // The group may be empty by now.
                 let _ = kill_process_group(pid, Signal::KILL);
             }
+            drop(watchdog);
             child.wait()
         };
         let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -204,6 +225,11 @@ impl Process {
 
     pub(crate) fn id(&self) -> Option<u32> {
         self.lock().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+    }
+
+    /// Whether a connection is to a process of the group; it may be where nobody knows.
+    pub(crate) fn has_end(&self, theirs: SocketAddr, ours: SocketAddr) -> bool {
+        self.lock().is_some_and(|group| owner::has_end(group, theirs, ours).unwrap_or(true))
     }
 
     /// How it ended, if it does within `max`.

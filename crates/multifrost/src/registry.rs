@@ -46,7 +46,8 @@ impl Registry {
     /// The person's own, which the other libraries use too.
     pub fn of_home() -> Result<Registry, Error> {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
-        let home = home.ok_or(Error::System("there is no home folder for the registry".into()))?;
+        let why = "there is no home folder for the registry of services; set HOME";
+        let home = home.ok_or(Error::System(why.into()))?;
         Ok(Registry::at(home.join(FOLDER)))
     }
 
@@ -102,7 +103,9 @@ impl Registry {
 
     /// Reads, changes and writes under the locks. Entries of others are kept as they are.
     fn change(&self, change: impl FnOnce(&mut Entries) -> Result<(), Error>) -> Result<(), Error> {
-        let at = |error| Error::system("cannot use the registry of services", error);
+        let path = self.folder.join(file::NAME);
+        let doing = format!("cannot use the registry of services {}", path.display());
+        let at = |error| Error::system(&doing, error);
         file::make(&self.folder).map_err(at)?;
         let lock = Lock::take(&self.folder).map_err(at)?;
         let mut entries = match file::read(&self.folder) {

@@ -1,16 +1,25 @@
 //! Any value there is on the wire, exactly: nothing is rounded, clamped or made a string.
 
+mod read;
+
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::limits::DEPTH_MAX;
 use crate::msgpack::{self, Malformed, Reader, Token};
+pub use read::Blob;
 
-/// A msgpack value that borrows its texts and bytes from the message.
+/// What marks a value of an application's own kind among serde's types.
+pub(crate) const EXT_STRUCT: &str = "_ExtStruct";
+
+/// A msgpack value, whose texts and bytes are its own or those of the message. It is one of serde's
+/// types too, so it can stand among arguments and be asked for as an answer: a `Value<'static>` has all
+/// that it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
     /// Nothing.
@@ -67,6 +76,27 @@ impl<'a> Value<'a> {
                     key.write(out);
                     value.write(out);
                 }
+            }
+        }
+    }
+
+    /// The same with all that it holds.
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Nil => Value::Nil,
+            Value::Bool(yes) => Value::Bool(yes),
+            Value::Int(number) => Value::Int(number),
+            Value::UInt(number) => Value::UInt(number),
+            Value::F32(number) => Value::F32(number),
+            Value::F64(number) => Value::F64(number),
+            Value::Str(text) => Value::Str(text.into_owned().into()),
+            Value::Bin(bytes) => Value::Bin(bytes.into_owned().into()),
+            Value::Ext(kind, bytes) => Value::Ext(kind, bytes.into_owned().into()),
+            Value::Array(items) => Value::Array(items.into_iter().map(Value::into_owned).collect()),
+            Value::Map(pairs) => {
+                let owned =
+                    |(key, value): (Value<'_>, Value<'_>)| (key.into_owned(), value.into_owned());
+                Value::Map(pairs.into_iter().map(owned).collect())
             }
         }
     }
@@ -139,10 +169,9 @@ impl Serialize for Value<'_> {
                 }
                 map.end()
             }
-            Value::Ext(kind, bytes) => serializer.serialize_newtype_struct(
-                rmp_serde::MSGPACK_EXT_STRUCT_NAME,
-                &(kind, Bytes(bytes)),
-            ),
+            Value::Ext(kind, bytes) => {
+                serializer.serialize_newtype_struct(EXT_STRUCT, &(kind, Bytes(bytes)))
+            }
         }
     }
 }
@@ -152,6 +181,37 @@ struct Bytes<'a>(&'a [u8]);
 impl Serialize for Bytes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(self.0)
+    }
+}
+
+/// For people: as JSON where that has a form, bytes as their number.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("null"),
+            Value::Bool(yes) => write!(f, "{yes}"),
+            Value::Int(number) => write!(f, "{number}"),
+            Value::UInt(number) => write!(f, "{number}"),
+            Value::F32(number) => write!(f, "{number}"),
+            Value::F64(number) => write!(f, "{number}"),
+            Value::Str(text) => write!(f, "{}", serde_json::Value::from(&**text)),
+            Value::Bin(bytes) => write!(f, "<{} bytes>", bytes.len()),
+            Value::Ext(kind, bytes) => write!(f, "<kind {kind}, {} bytes>", bytes.len()),
+            Value::Array(items) => {
+                f.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if at > 0 { "," } else { "" })?;
+                }
+                f.write_str("]")
+            }
+            Value::Map(pairs) => {
+                f.write_str("{")?;
+                for (at, (key, value)) in pairs.iter().enumerate() {
+                    write!(f, "{}{key}:{value}", if at > 0 { "," } else { "" })?;
+                }
+                f.write_str("}")
+            }
+        }
     }
 }
 

@@ -69,7 +69,16 @@ async fn a_service_that_dies_fails_its_calls_and_is_found_again() {
     let lost = pending.await.unwrap();
     assert!(matches!(lost, Err(Error::Disconnected(_))), "{lost:?}");
     assert_eq!(registry.find("math"), None, "its entry is stale");
+    // At once, and not only when the time of a call is over.
+    let gone = parent.call::<i64>("add", (1, 2)).await;
+    assert_eq!(gone, Err(Error::NoService("math".into())));
     let _again = Service::start(folder.path());
+    let back = async {
+        while !parent.is_connected() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), back).await.unwrap();
     assert_eq!(parent.call("add", (1, 2)).await, Ok(3));
 }
 

@@ -107,6 +107,7 @@ async fn discussion(runs: &Runs) {
     let request = Request {
         question: "Hello?".into(),
         context: vec![],
+        attachments: vec![],
         method: methods::method("standard").expect("the standard method"),
         lineup: lineup::resolve(&names, &runs.library.book(), None).expect("three seats"),
         roles: None,
@@ -116,6 +117,7 @@ async fn discussion(runs: &Runs) {
         language: None,
         pause: None,
         max_cost_usd: None,
+        concludes_at_limit: false,
         estimate_usd: None,
         continues: None,
         tools: vec![],

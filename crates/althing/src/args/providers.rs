@@ -7,8 +7,16 @@ const ADD_HELP: &str = "\
 Examples:
   althing providers add openai                                 # asks for the key
   althing providers add anthropic --name Work < key.txt
-  althing providers add ollama --base-url http://192.168.1.5:11434
+  althing providers add ollama --base-url http://192.168.1.5:11434 --no-key
   althing providers add custom --name gateway --base-url http://localhost:9000/v1 --no-key";
+
+const LOGIN_HELP: &str = "\
+The free login of Qwen's chat (dashscope) ended on 15 April 2026: a login may still succeed, but its
+requests are refused. Keys work:
+  althing providers add dashscope                              # a key of Model Studio
+  althing providers add dashscope --base-url https://coding-intl.dashscope.aliyuncs.com/v1
+                                                               # a key of its Coding Plan
+[logins.dashscope] in the configuration leads the login to another server.";
 
 #[derive(Debug, Subcommand)]
 pub enum Providers {
@@ -16,6 +24,7 @@ pub enum Providers {
     #[command(after_help = ADD_HELP)]
     Add(AddProvider),
     /// Log in to copilot or dashscope with a code in the browser
+    #[command(after_help = LOGIN_HELP)]
     AddOauth(AddOauth),
     /// Add a model in a GGUF file, run by llama.cpp
     AddLocal(AddLocal),
@@ -44,7 +53,8 @@ pub struct AddProvider {
     #[arg(long, value_hint = ValueHint::Url)]
     pub base_url: Option<String>,
     /// Take the key from this environment variable; otherwise it is asked for or read from standard
-    /// input, never from the command line, which others can see
+    /// input (nothing there: none, where none is needed), never from the command line, which others
+    /// can see
     #[arg(long, value_name = "VARIABLE")]
     pub key_env: Option<String>,
     /// It has no key

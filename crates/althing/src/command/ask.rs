@@ -6,7 +6,7 @@ use crate::input::{self, Input};
 use crate::watch::{self, View};
 use althing_assembly::event::Ending;
 use althing_assembly::{Method, methods};
-use althing_chat::Tool;
+use althing_chat::{Attachment, Tool};
 use althing_hub::book::Library;
 use althing_hub::config::{self, Config, Synthesizer};
 use althing_hub::discover;
@@ -134,10 +134,12 @@ fn request(
     let seats = lineup.seats.len();
     let calls = (method.calls)(seats, seats * rounds as usize);
     let context: usize = input.context.iter().map(|file| file.text.len()).sum();
-    let estimate = lineup::estimate(&lineup, calls, input.question.len() + context);
+    let beside: usize = input.attachments.iter().map(Attachment::as_chars).sum();
+    let estimate = lineup::estimate(&lineup, calls, input.question.len() + context + beside);
     Ok(Request {
         question: input.question,
         context: input.context,
+        attachments: input.attachments,
         method,
         lineup,
         roles: None,
@@ -151,6 +153,8 @@ fn request(
         language: language(args, config)?,
         pause: args.pause.then(|| Duration::from_secs(*config.pause_seconds)),
         max_cost_usd: Some(args.max_cost.unwrap_or(*config.max_cost_usd)),
+        // It stops and is saved: `resume --max-cost` goes on with it.
+        concludes_at_limit: false,
         // A part of the price would pass for the whole.
         estimate_usd: estimate.usd.filter(|_| estimate.unpriced == 0),
         continues: args.continues.clone(),

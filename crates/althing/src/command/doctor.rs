@@ -50,7 +50,8 @@ pub async fn examine() -> Result<()> {
     // Those have a part of their own.
     let is_worker = |it: &&FoundProvider| it.configured.endpoint.provider.name == WORKER.name;
     for provider in found.providers.iter().filter(|it| !is_worker(it)) {
-        examine_provider(provider, &mut report);
+        let entry = book.entry(provider.id());
+        examine_provider(provider, entry.and_then(|it| it.login_over.as_deref()), &mut report);
     }
     for entry in &book.entries {
         if let Some(trouble) = &entry.trouble {
@@ -196,7 +197,8 @@ fn files(desk: &Desk, report: &mut Report) {
     }
 }
 
-fn examine_provider(provider: &FoundProvider, report: &mut Report) {
+/// `login_over` says why its login is over, where it is.
+fn examine_provider(provider: &FoundProvider, login_over: Option<&str>, report: &mut Report) {
     let endpoint = &provider.configured.endpoint;
     let count = match provider.models.len() {
         1 => "1 model".to_string(),
@@ -206,6 +208,9 @@ fn examine_provider(provider: &FoundProvider, report: &mut Report) {
         0 => String::new(),
         n => format!(" and {n} disabled"),
     };
+    if let Some(why) = login_over {
+        return report.line(Mark::Bad, &endpoint.who(), why);
+    }
     let (mark, text) = match &provider.state {
         // A file on this machine has no address.
         State::Reachable if endpoint.base_url.is_empty() => {

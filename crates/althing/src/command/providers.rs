@@ -35,9 +35,8 @@ pub async fn providers(action: Providers) -> Result<()> {
 
 async fn add(desk: &Desk, args: AddProvider) -> Result<()> {
     // What no key opens is refused without asking for one.
-    let takes_key = |row: &Provider| row.needs_key && !row.key_env.is_empty();
-    let wants_key = provider(&args.provider_type).is_some_and(takes_key);
-    let api_key = key(&args, wants_key)?;
+    let takes_key = |row: &&Provider| !row.key_env.is_empty();
+    let api_key = key(&args, provider(&args.provider_type).filter(takes_key))?;
     let wanted = AddApiKey {
         name: args.name.unwrap_or_else(|| args.provider_type.clone()),
         provider_type: args.provider_type,
@@ -49,7 +48,7 @@ async fn add(desk: &Desk, args: AddProvider) -> Result<()> {
 }
 
 /// From a variable, the terminal or standard input; a command line can be read by others.
-fn key(args: &AddProvider, wants_key: bool) -> Result<Option<Secret>> {
+fn key(args: &AddProvider, row: Option<&Provider>) -> Result<Option<Secret>> {
     if args.no_key {
         return Ok(None);
     }
@@ -58,10 +57,11 @@ fn key(args: &AddProvider, wants_key: bool) -> Result<Option<Secret>> {
         let missing = || Fault::invalid(format!("--key-env: {name} is not set"));
         return value.map(|value| Some(Secret::new(value.trim()))).ok_or_else(missing);
     }
-    if wants_key {
-        input::secret(&format!("Key of {}: ", args.provider_type)).map(Some)
-    } else {
-        Ok(None)
+    let Some(row) = row else { return Ok(None) };
+    let hint = if row.needs_key { "" } else { " (Enter for none)" };
+    match input::secret(&format!("Key of {}{hint}: ", args.provider_type))? {
+        None if row.needs_key => Err(Fault::invalid("the key: it is empty")),
+        key => Ok(key),
     }
 }
 
@@ -74,7 +74,9 @@ async fn add_local(desk: &Desk, args: AddLocal) -> Result<()> {
         model_path: file.to_string_lossy().into_owned(),
     };
     let added = ask_service!(desk.reach().await?, add_local(wanted))?;
-    say_added(desk, &added)
+    say_trouble(desk, &added);
+    let id = &added.provider_id;
+    print(&format!("{id} is added; ask it: althing ask --models {id} \"…\"\n"))
 }
 
 /// Tells what the person should know of a provider that was added.
@@ -86,8 +88,11 @@ pub(super) fn say_trouble(desk: &Desk, added: &Added) {
 
 fn say_added(desk: &Desk, added: &Added) -> Result<()> {
     say_trouble(desk, added);
-    let id = &added.provider_id;
-    print(&format!("{id} is added; its models are {id}:… (`althing models` lists them).\n"))
+    print(&format_added(&added.provider_id))
+}
+
+fn format_added(id: &str) -> String {
+    format!("{id} is added; its models are {id}:… (`althing models` lists them).\n")
 }
 
 /// Starts a login, shows the code, and waits until it is used.
@@ -100,6 +105,7 @@ async fn log_in(desk: &Desk, args: AddOauth) -> Result<()> {
         Reach::There(client) => client.add_oauth(wanted).await?,
         Reach::Here(service) => service.add_oauth(&caller, wanted).await?,
     };
+    say_trouble(desk, &added);
     print(&invitation(&challenge))?;
     let until = Instant::now() + Duration::from_secs(challenge.expires_in.max(0) as u64);
     loop {
@@ -108,7 +114,7 @@ async fn log_in(desk: &Desk, args: AddOauth) -> Result<()> {
             Reach::Here(service) => service.complete_oauth(&caller, &added.provider_id).await,
         };
         match done {
-            Ok(_) => return say_added(desk, &added),
+            Ok(_) => return print(&format_added(&added.provider_id)),
             Err(fault) if fault.kind == Kind::Busy && Instant::now() < until => {}
             Err(fault) => return Err(fault),
         }

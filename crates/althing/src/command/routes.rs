@@ -5,9 +5,9 @@ use super::{Desk, print};
 use crate::args::Routes;
 use crate::terminal::table::table;
 use althing_chat::Message;
-use althing_hub::service::words::{ALIAS, Caller, CompleteRequest, RouteTarget, TargetState};
+use althing_hub::service::words::{Caller, CompleteRequest, RouteTarget, TargetState};
+use althing_stdx::Result;
 use althing_stdx::text::one_line;
-use althing_stdx::{Fault, Result};
 
 /// Enough for one word, also from a model that thinks first.
 const TEST_TOKENS: u32 = 256;
@@ -19,8 +19,7 @@ pub async fn routes(action: Routes) -> Result<()> {
     let reach = desk.reach().await?;
     match action {
         Routes::Set { alias, targets } => {
-            let targets: Vec<RouteTarget> =
-                targets.iter().map(|it| target(it)).collect::<Result<_>>()?;
+            let targets: Vec<RouteTarget> = targets.iter().map(|it| target(it)).collect();
             let count = targets.len();
             ask_service!(reach, set_route(&alias, targets))?;
             print(&match count {
@@ -60,15 +59,21 @@ pub async fn routes(action: Routes) -> Result<()> {
     }
 }
 
-/// `provider:model`, where the provider may be `alias`.
-fn target(text: &str) -> Result<RouteTarget> {
-    let parts =
-        text.split_once(':').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
-    let Some((provider, model)) = parts else {
-        let text = format!("target: want provider:model or {ALIAS}:NAME, not '{text}'");
-        return Err(Fault::invalid(text));
-    };
-    Ok(RouteTarget { provider_id: provider.into(), model_id: model.into() })
+/// What a person types: the service, which knows the providers, finds out what the name means.
+fn target(name: &str) -> RouteTarget {
+    RouteTarget { provider_id: String::new(), model_id: name.into() }
+}
+
+/// How a target stands, in words.
+fn describe_state(state: &TargetState) -> String {
+    match (&state.dead, &state.rest) {
+        (Some(why), _) => format!("skipped: {why}"),
+        (None, Some(rest)) => {
+            let seconds = rest.wait.as_secs_f64().ceil();
+            format!("rests for {seconds} s: {}", rest.why)
+        }
+        (None, None) => "ok".into(),
+    }
 }
 
 fn shown(rows: &[(String, TargetState)]) -> String {
@@ -79,8 +84,7 @@ fn shown(rows: &[(String, TargetState)]) -> String {
     let head = ["NAME", "TARGET", "STATE"].map(String::from).to_vec();
     let rows = rows.iter().map(|(name, state)| {
         let RouteTarget { provider_id, model_id } = &state.target;
-        let dead = state.dead.clone().map_or("ok".into(), |why| format!("skipped: {why}"));
-        vec![name.clone(), format!("{provider_id}:{model_id}"), dead]
+        vec![name.clone(), format!("{provider_id}:{model_id}"), describe_state(state)]
     });
     table(&[head].into_iter().chain(rows).collect::<Vec<_>>())
 }
@@ -89,6 +93,8 @@ fn line((name, state): &(String, TargetState)) -> String {
     let RouteTarget { provider_id, model_id } = &state.target;
     let line = serde_json::json!({
         "alias": name, "provider_id": provider_id, "model_id": model_id, "dead": state.dead,
+        "resting": state.rest.as_ref().map(|rest| rest.why.as_str()),
+        "rest_ms": state.rest.as_ref().map(|rest| rest.wait.as_millis() as u64),
     });
     format!("{line}\n")
 }

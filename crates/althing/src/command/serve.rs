@@ -3,11 +3,11 @@
 use super::{Desk, page, print, tell};
 use crate::args;
 use crate::stdio;
-use crate::terminal::{DIM, GOOD};
+use crate::terminal::{DIM, GOOD, Screen};
 use crate::watch::Stops;
 use althing_hub::extensions::{Studio, Troupe};
-use althing_hub::face::dbus::{self, BUS_NAME, BusAddress};
-use althing_hub::face::http::{self, Bound, Token};
+use althing_hub::face::dbus::{self, BUS_NAME, BusAddress, Lives, News};
+use althing_hub::face::http::{self, Bound, Door, Token};
 use althing_hub::face::mcp as tools;
 use althing_hub::service::Service;
 use althing_stdx::{Fault, Kind, Result};
@@ -17,19 +17,25 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Serves on every face that can be, until a signal or the end of the bus.
+/// Serves on every face that can be, until a signal, or until the bus that started it is gone.
 pub async fn serve(args: args::Serve) -> Result<()> {
     let desk = Desk::open();
-    desk.warn();
     let mut stops = Stops::new()?;
     raise_descriptors();
+    let door = match &args.http {
+        args::Http { no_http: true, .. } => None,
+        wanted => Some(open_door(&desk, wanted).await?),
+    };
+    // Read again: what leads here is known only now, and no provider.
+    let desk = Desk::open();
+    desk.warn();
     let service = Service::open(desk.world.clone()).await?;
     offer_extensions(&desk, &service);
     let stop = CancellationToken::new();
     let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
-    let http = match &args.http {
-        args::Http { no_http: true, .. } => None,
-        wanted => Some(open_http(&desk, wanted, &service, &stop).await?),
+    let http = match door {
+        Some(door) => Some(serve_http(&desk, door, &service, &stop)?),
+        None => None,
     };
     if bus.is_none() && http.is_none() {
         return Err(Fault::new(Kind::Network, "there is no session bus, and no HTTP is wanted"));
@@ -73,7 +79,7 @@ fn raise_descriptors() {
 
 type Serving = JoinHandle<Result<()>>;
 
-/// The end of the bus; never where there is none.
+/// The end of the bus that started this service; never where none did.
 async fn ended(bus: Option<Serving>) -> Result<()> {
     match bus {
         Some(bus) => bus.await.map_err(Fault::internal)?,
@@ -89,7 +95,12 @@ async fn open_bus(
 ) -> Result<Option<Serving>> {
     let address = BusAddress::session(&desk.world);
     match dbus::Face::open(service.clone(), &address).await {
-        Ok(face) => Ok(Some(tokio::spawn(face.run(stop.clone())))),
+        Ok(face) => {
+            let screen = desk.screen;
+            let staying =
+                face.stay(lives(desk), stop.clone(), move |news| tell_news(screen, &news));
+            Ok(Some(tokio::spawn(staying)))
+        }
         Err(fault) if fault.kind == Kind::Network => {
             tell(desk.screen, &format!("no D-Bus: {}", fault.message));
             Ok(None)
@@ -98,18 +109,38 @@ async fn open_bus(
     }
 }
 
-async fn open_http(
+/// A bus says so to whom it starts. What runs in a terminal inherited that from elsewhere.
+fn lives(desk: &Desk) -> Lives {
+    let is_started = desk.world.env.contains_key("DBUS_STARTER_ADDRESS");
+    let has_person = std::io::stdout().is_terminal();
+    if is_started && !has_person { Lives::WithTheBus } else { Lives::OnItsOwn }
+}
+
+fn tell_news(screen: Screen, news: &News) {
+    let text = match news {
+        News::Lost(fault) => format!("{}; it is looked for, and the rest goes on", fault.message),
+        News::Barred(fault) => format!("not back on the session bus: {}", fault.message),
+        News::Back => format!("{BUS_NAME} is on the session bus again"),
+    };
+    tell(screen, &text);
+}
+
+async fn open_door(desk: &Desk, wanted: &args::Http) -> Result<Door> {
+    Door::open(wanted.http.unwrap_or(http::ADDRESS), &desk.config.data_dir).await
+}
+
+fn serve_http(
     desk: &Desk,
-    wanted: &args::Http,
+    door: Door,
     service: &Arc<Service>,
     stop: &CancellationToken,
 ) -> Result<Bound> {
     let options = http::Options {
-        address: wanted.http.unwrap_or(http::ADDRESS),
+        address: door.address(),
         token: Token::load_or_create(&desk.config.data_dir)?,
         limits: http::Limits::default(),
     };
-    http::serve(service.clone(), options, stop.clone()).await
+    Ok(door.serve(service.clone(), options, stop.clone()))
 }
 
 /// Where it listens and what it found.

@@ -5,6 +5,7 @@ mod everywhere;
 mod install;
 mod lives;
 mod logins;
+mod lost;
 mod person;
 mod python;
 mod requests;

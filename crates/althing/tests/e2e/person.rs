@@ -4,6 +4,7 @@ use crate::harness::{Done, Home, THREE, upstream};
 use althing_testkit::{Options, Upstream};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -20,6 +21,42 @@ fn help_and_mistakes_help() {
     home.run(&["ask", "q", "--rounds", "11"]).ends(2).warns("11");
     home.run(&["ask", "q", "--max-cost", "-1"]).ends(2);
     home.run(&["ask", "q", "--pause", "--models", "demo:a,demo:b"]).ends(2).warns("--pause");
+}
+
+#[test]
+fn what_is_kept_is_closed_to_other_users() {
+    let home = Home::new();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let set_mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    std::fs::create_dir_all(home.data()).unwrap();
+    set_mode(&home.data(), 0o755);
+    home.run(&["history"]).ends(0);
+    assert_eq!(mode(&home.data()), 0o700);
+    // What a link leads to is not ours to change.
+    let (shared, token) = (home.path().join("shared"), home.data().join("token"));
+    std::fs::write(&shared, "0123456789abcdef0123456789abcdef\n").unwrap();
+    set_mode(&shared, 0o644);
+    std::os::unix::fs::symlink(&shared, &token).unwrap();
+    home.run(&["token"]).ends(2).warns("is a link, which is not followed; remove it");
+    assert_eq!(mode(&shared), 0o644);
+    std::fs::remove_file(&token).unwrap();
+    let given = home.run(&["token"]);
+    assert_eq!((given.ends(0).out.trim().len(), mode(&token)), (43, 0o600));
+    let open = home.path().join("open");
+    std::fs::create_dir(&open).unwrap();
+    set_mode(&open, 0o755);
+    std::fs::rename(home.data(), home.path().join("before")).unwrap();
+    std::os::unix::fs::symlink(&open, home.data()).unwrap();
+    home.run(&["token"]).ends(2).warns("is open to other users").warns("chmod 700");
+    assert_eq!(mode(&open), 0o755);
+}
+
+#[test]
+fn a_login_that_ended_for_good_is_told_of_before_it_begins() {
+    let help = Home::new().run(&["providers", "add-oauth", "--help"]);
+    help.ends(0).says("ended on 15 April 2026").says("althing providers add dashscope");
 }
 
 #[test]
@@ -150,6 +187,32 @@ fn on_terminal(home: &Home, command: &str, typed: &str) -> String {
     let done = Done::of(child.wait_with_output().unwrap());
     drop(keyboard);
     done.out
+}
+
+#[test]
+fn a_key_that_may_be_missing_is_asked_for_and_read() {
+    let upstream = upstream();
+    let home = Home::new();
+    let url = format!("{}/v1", upstream.url());
+    let sent = || upstream.requests().pop().unwrap().header("authorization").to_string();
+    for (kind, input, want) in [
+        ("custom", "a-key-of-mine\n", "Bearer a-key-of-mine"),
+        ("vllm", "  another-one  \nand more\n", "Bearer another-one"),
+        ("vllm", "", ""),
+        ("lmstudio", "\n", ""),
+    ] {
+        let add = ["providers", "add", kind, "--name", "Piped", "--base-url", &url];
+        home.run_with_input(&add, input).ends(0).says("is added");
+        assert_eq!(sent(), want, "{kind} {input:?}");
+    }
+    let openai = ["providers", "add", "openai", "--base-url", &url];
+    home.run_with_input(&openai, "\n").ends(2).warns("it is empty");
+    for (typed, want) in [("typed-key\n", "Bearer typed-key"), ("\n", "")] {
+        let out = on_terminal(&home, &format!("providers add custom --base-url {url}"), typed);
+        assert!(out.contains("Key of custom (Enter for none): "), "{out}");
+        assert!(out.contains("is added"), "{out}");
+        assert_eq!(sent(), want, "{typed:?}");
+    }
 }
 
 #[test]

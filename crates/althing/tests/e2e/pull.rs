@@ -108,6 +108,7 @@ fn where_no_program_runs_models_that_is_said() {
     asked.ends(0).warns("is left out: no program to run local models").warns("demo voices");
     machine.alone(&["doctor"]).ends(0).says("no program to run local models");
     machine.alone(&["models"]).ends(0).says("no program to run local models");
+    machine.alone(&["providers", "list"]).ends(0).says("no program to run local models");
 
     // Whatever program is there is asked as before.
     let bin = machine.home.path().join("bin");

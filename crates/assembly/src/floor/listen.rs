@@ -1,8 +1,8 @@
 //! Listening to one turn: deltas into the log in small batches, the end, the cut or the failure out.
 
 use super::budget::Ceiling;
-use super::{Floor, Seat};
-use crate::event::{CutOff, Note, Parts, Said, Turn, What};
+use super::{Floor, Rules, Seat};
+use crate::event::{CutOff, Note, Parts, Said, Speech, Turn, What};
 use crate::repetition::Repetition;
 use crate::tokens::Weighing;
 use althing_chat::{Answer, Ask, Delta, Stop, Usage};
@@ -64,7 +64,9 @@ pub(super) async fn listen(
     let mut batch = Batch::new(turn.turn, began);
     let mut answer = Answer::default();
     let chars = ask.chars();
-    let mut purse = Purse { floor, seat, reserved, chars, is_calling: false, has_called: false };
+    let speech = turn.speech;
+    let mut purse =
+        Purse { floor, seat, speech, reserved, chars, is_calling: false, has_called: false };
     let mut limits = Limits::new(ceiling);
     let heard = hear(&mut purse, &mut batch, ask, &mut answer, &mut limits).await;
     batch.flush(floor).await?;
@@ -90,14 +92,14 @@ async fn hear(
     limits: &mut Limits,
 ) -> Result<Result<Option<CutOff>>> {
     let (floor, seat) = (purse.floor, purse.seat);
-    let max = floor.rules.turn_max;
-    let mut clock = TurnClock::start(max);
+    let rules = floor.rules;
+    let mut clock = TurnClock::start(rules.turn_max);
     let mut speaking = seat.model.speak(ask);
     loop {
         let next = tokio::select! {
             biased;
             // First, so that a model which never stops to breathe cannot outrun it.
-            () = at(clock.deadline) => return Ok(limits.cut(answer, CutOff::Time, too_late(max))),
+            () = at(clock.deadline) => return Ok(limits.cut(answer, CutOff::Time, too_late(rules))),
             next = speaking.next() => next,
             () = at(batch.due()) => { batch.flush(floor).await?; continue }
         };
@@ -128,7 +130,7 @@ async fn hear(
             Delta::Retrying(retry) => batch.note(floor, Note::Retrying(retry.clone())).await?,
             Delta::Calling(call) => batch.note(floor, Note::Calling(call.clone())).await?,
             Delta::Called(called) => batch.note(floor, Note::Called(called.clone())).await?,
-            Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) => {}
+            Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) | Delta::Ignored(_) => {}
         }
         answer.add(delta);
         match reached {
@@ -261,6 +263,7 @@ impl Limits {
 struct Purse<'a> {
     floor: &'a Floor,
     seat: &'a Seat,
+    speech: Speech,
     reserved: &'a mut f64,
     chars: usize,
     /// Within a row of calls that the model made at once.
@@ -279,7 +282,7 @@ impl Purse<'_> {
             _ => {}
         }
         if self.is_calling && !was_calling {
-            *self.reserved += self.floor.reserve(self.seat, self.chars)?;
+            *self.reserved += self.floor.reserve(self.seat, self.chars, self.speech)?;
         }
         Ok(())
     }
@@ -319,8 +322,9 @@ fn is_used_up(answer: &Answer) -> bool {
     is_silent && answer.stop == Some(Stop::Length)
 }
 
-fn too_late(max: Duration) -> Fault {
-    Fault::new(Kind::TimedOut, format!("no answer within {} s (turn_seconds_max)", max.as_secs()))
+fn too_late(Rules { turn_max, setting }: Rules) -> Fault {
+    let text = format!("no answer within {} s ({setting})", turn_max.as_secs());
+    Fault::new(Kind::TimedOut, text)
 }
 
 /// Waits until `when`; for ever where there is none.

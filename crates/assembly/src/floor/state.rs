@@ -25,6 +25,10 @@ pub(super) struct State {
     pub totals: Totals,
     /// Dollars set aside for calls in flight.
     pub reserved: f64,
+    /// Why some of a phase were not asked: nothing more is, but the conclusion.
+    pub shortage: Option<Fault>,
+    /// Why the talk broke off before its end.
+    pub broken_off: Option<String>,
     /// Marks of all fences so far.
     pub marks: Vec<String>,
     pub budgets: Budgets,
@@ -42,6 +46,8 @@ impl State {
             messages: 0,
             totals: Totals::default(),
             reserved: 0.0,
+            shortage: None,
+            broken_off: None,
             marks: vec![],
             budgets: Budgets::default(),
             turn_next,

@@ -4,7 +4,7 @@ mod budget;
 mod limits;
 
 use super::*;
-use crate::event::{Ending, Event, Totals};
+use crate::event::{CONCLUDED_EARLY, Ending, Event, Totals};
 use crate::methods::ALL;
 use crate::methods::tests::kit::{self, Record, Table, ending, render, synthesis, voice};
 use crate::run;
@@ -269,6 +269,47 @@ async fn the_cost_limit_stops_before_the_call_that_would_break_it() {
     }
 }
 
+/// Where nobody resumes a run, what was paid for comes to a conclusion, within the limit.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_concludes_at_its_limit_keeps_money_for_that() {
+    for method in ALL {
+        let whole = kit::table(method.name, 4);
+        whole.hold().await;
+        for calls in 0..whole.stage.calls().len() {
+            let mut limited = kit::table(method.name, 4);
+            limited.price = kit::flat_price(1.0);
+            limited.opening.max_cost_usd = Some(calls as f64 + 0.5);
+            limited.opening.concludes_at_limit = true;
+            let events = limited.hold().await;
+            let what = format!("{} after {calls}: {}", method.name, render(&events));
+            if calls < 2 {
+                let Ending::Failed(failure) = ending(&events) else { panic!("{what}") };
+                assert_eq!(failure.kind, Kind::CostLimit, "{what}");
+                assert_eq!(limited.stage.calls().len(), 0, "{what}");
+                continue;
+            }
+            assert_eq!(ending(&events), &Ending::Completed, "{what}");
+            assert_eq!(limited.stage.calls().len(), calls, "{what}");
+            let more = synthesis(&events).unwrap().more;
+            let why = more.iter().find(|more| more.name == CONCLUDED_EARLY);
+            assert!(why.is_some_and(|it| it.text.contains("ALTHING_MAX_COST")), "{what}");
+        }
+    }
+}
+
+/// A limit of 0 is one: what is free is still asked.
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_nothing_pays_for_nothing() {
+    let mut table = table();
+    (table.price, table.opening.concludes_at_limit) = (kit::flat_price(0.25), true);
+    table.opening.max_cost_usd = Some(0.0);
+    let events = table.hold().await;
+    assert!(matches!(ending(&events), Ending::Failed(it) if it.kind == Kind::CostLimit));
+    assert_eq!(table.stage.calls().len(), 0);
+    table.price = kit::flat_price(0.0);
+    assert_eq!(ending(&table.hold().await), &Ending::Completed);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_limit_is_told_with_its_numbers() {
     let mut table = table();
@@ -276,7 +317,7 @@ async fn the_limit_is_told_with_its_numbers() {
     table.opening.max_cost_usd = Some(2.5);
     let log = render(&table.hold().await);
     let want = "=> cost_limit: stopped at the cost limit: $2.0000 spent or under way, the next call \
-                may cost $1.0000, and max_cost is $2.50\n";
+                may cost $1.0000, and max_cost_usd (ALTHING_MAX_COST, --max-cost) is $2.50\n";
     assert!(log.ends_with(want), "{log}");
 }
 

@@ -72,6 +72,8 @@ struct Hearing<'a> {
     floor: &'a Floor,
     masks: Masks,
     said: Transcript,
+    /// Who examines, and gives the verdict.
+    advocate: Option<&'a Seat>,
 }
 
 impl Hearing<'_> {
@@ -98,38 +100,56 @@ impl Hearing<'_> {
 
 async fn run(floor: &Floor) -> Result<()> {
     let masks = Masks::of_roles(floor, &[("Defenders", "DEFENDER"), ("Advocate", "ADVOCATE")]);
-    let mut hearing = Hearing { floor, masks, said: Transcript::new("examination") };
-    floor.phase(1).await?;
-    let mut positions = Vec::new();
-    for seat in floor.role("Defenders") {
-        positions.extend(floor.say(seat, position(&hearing, seat)).await?);
-    }
-    if positions.is_empty() {
-        return Err(floor.too_few("advocate needs a position to examine and no defender gave one"));
-    }
-    hearing.said.open_round("The positions:");
-    hearing.hear(&positions);
-
-    floor.phase(2).await?;
-    examine(&mut hearing).await?;
-
-    floor.phase(3).await?;
+    let advocate = floor.role("Advocate").first().copied();
+    let mut hearing = Hearing { floor, masks, said: Transcript::new("examination"), advocate };
+    let held = hold(&mut hearing).await;
+    floor.conclude(held).await?;
     let shown = hearing.masks.clone();
     let read = move |text: &str| shown.reveal(read(text));
-    floor.synthesise(|seat| verdict(&hearing, seat), read, |_| true).await
+    let verdict = |seat: &Seat| verdict(&hearing, seat);
+    floor.synthesise_first_by(hearing.advocate, verdict, read, |_| true).await
+}
+
+/// Everything before the verdict.
+async fn hold(hearing: &mut Hearing<'_>) -> Result<()> {
+    let floor = hearing.floor;
+    floor.phase(1).await?;
+    if take_positions(hearing).await? == 0 {
+        return Err(floor.too_few("advocate needs a position to examine and no defender gave one"));
+    }
+    floor.phase(2).await?;
+    examine(hearing).await
+}
+
+/// Takes the positions, each without knowing the others'; returns how many there are.
+async fn take_positions(hearing: &mut Hearing<'_>) -> Result<usize> {
+    let floor = hearing.floor;
+    let (mut positions, mut broken_off) = (Vec::new(), Ok(()));
+    for seat in floor.role("Defenders") {
+        match floor.say(seat, position(hearing, seat)).await {
+            Ok(said) => positions.extend(said),
+            Err(fault) => {
+                broken_off = Err(fault);
+                break;
+            }
+        }
+    }
+    if !positions.is_empty() {
+        hearing.said.open_round("The positions:");
+        hearing.hear(&positions);
+    }
+    broken_off.map(|()| positions.len())
 }
 
 /// Question and answer, defender after defender, until the slots are used up or all are let go.
 async fn examine(hearing: &mut Hearing<'_>) -> Result<()> {
     let floor = hearing.floor;
     let defenders = floor.role("Defenders");
-    let Some(mut advocate) = floor.role("Advocate").first().copied() else { return Ok(()) };
     let count = slots(defenders.len(), floor.opening.turns as usize);
     let mut done: HashSet<usize> = HashSet::new();
     for (slot, target) in defenders.iter().cycle().take(count).enumerate() {
-        if !floor.is_in(advocate) {
-            advocate = successor(floor, advocate).unwrap_or(advocate);
-        }
+        let Some(advocate) = hearing.advocate.map(|seat| living(floor, seat)) else { break };
+        hearing.advocate = Some(advocate);
         let is_free = target.index != advocate.index && !done.contains(&target.index);
         if !is_free || !floor.is_in(target) {
             continue;
@@ -149,14 +169,26 @@ async fn examine(hearing: &mut Hearing<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a line of a reply ends the examination. Words about ending it do not.
+/// Who examines: `seat`, or who takes over from it.
+fn living<'a>(floor: &'a Floor, seat: &'a Seat) -> &'a Seat {
+    if floor.is_in(seat) { seat } else { successor(floor, seat).unwrap_or(seat) }
+}
+
+/// Whether a reply ends the examination, wherever in it. Words about ending it do not: quoted, denied
+/// or conditional ones, and those behind which a question follows after all.
 fn is_complete(reply: &str) -> bool {
-    reply.lines().any(|line| {
-        let line = line.trim_matches(|c: char| c.is_whitespace() || "*_#`\"'“”".contains(c));
-        let end = line.char_indices().nth(COMPLETE.len()).map_or(line.len(), |(at, _)| at);
-        let rest = &line[end..];
-        line[..end].eq_ignore_ascii_case(COMPLETE)
-            && (rest.is_empty() || rest.starts_with(['.', '!', ':', ';', ',', '*', '_']))
+    let lines = reply.lines().filter(|line| !line.trim_start().starts_with('>'));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let (first, second) = COMPLETE.split_once(' ').unwrap_or((COMPLETE, ""));
+    let words: Vec<(usize, &str)> = parse::words_at(&text).collect();
+    words.windows(2).any(|pair| {
+        let [(start, one), (at, two)] = *pair else { return false };
+        let behind = &text[at + two.len()..];
+        parse::is_one_of(one, &[first])
+            && parse::is_one_of(two, &[second])
+            && text[start + one.len()..at].trim().is_empty()
+            && !behind.contains('?')
+            && parse::is_stated_between(&text[..start], behind)
     })
 }
 

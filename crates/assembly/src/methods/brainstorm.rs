@@ -72,33 +72,47 @@ struct Sheet {
     ideas: Vec<(usize, String)>,
 }
 
+/// What came of the phases before the last.
+#[derive(Default)]
+struct Harvest {
+    pool: Vec<Sheet>,
+    picks: Vec<Spoken>,
+}
+
 async fn run(floor: &Floor) -> Result<()> {
-    let mut pooled = Transcript::new("ideas");
-    floor.phase(1).await?;
-    let said = floor.everyone(|seat| diverge(floor, seat, &pooled)).await?;
-    let ideas = number(&said, 1);
-    pooled.add_round("Ideas:", quotes(floor, &ideas));
-
-    floor.phase(2).await?;
-    let said = floor.everyone(|seat| build(floor, seat, &pooled)).await?;
-    let built = number(&said, 1 + count(&ideas));
-    pooled.add_round("Ideas built on them:", quotes(floor, &built));
-    let pool: Vec<Sheet> = ideas.into_iter().chain(built).collect();
-
-    floor.phase(3).await?;
-    let picks = floor.everyone(|seat| converge(floor, seat, &pooled)).await?;
+    let mut harvest = Harvest::default();
+    let held = hold(floor, &mut harvest).await;
+    floor.conclude(held).await?;
+    let Harvest { pool, picks } = &harvest;
     let ballots: Vec<Vec<usize>> =
-        picks.iter().map(|said| ballot(&said.text, count(&pool))).collect();
+        picks.iter().map(|said| ballot(&said.text, count(pool))).collect();
     let votes = measure::tally(&ballots);
-
-    floor.phase(4).await?;
-    let counted = Quoted { name: "Votes".into(), text: in_words(&votes, &pool) };
+    let counted = Quoted { name: "Votes".into(), text: in_words(&votes, pool) };
     let read = move |text: &str| {
         let mut read = read(text);
         read.more.extend(brief::heading(&counted.name, Some(counted.text.clone())));
         read
     };
-    floor.synthesise(|_| synthesis(floor, &pool, &picks, &votes), read, |_| false).await
+    floor.synthesise(|_| synthesis(floor, pool, picks, &votes), read, |_| false).await
+}
+
+/// Everything before the synthesis.
+async fn hold(floor: &Floor, harvest: &mut Harvest) -> Result<()> {
+    let mut pooled = Transcript::new("ideas");
+    floor.phase(1).await?;
+    let said = floor.everyone(|seat| diverge(floor, seat, &pooled)).await?;
+    harvest.pool = number(&said, 1);
+    pooled.add_round("Ideas:", quotes(floor, &harvest.pool));
+
+    floor.phase(2).await?;
+    let said = floor.everyone(|seat| build(floor, seat, &pooled)).await?;
+    let built = number(&said, 1 + count(&harvest.pool));
+    pooled.add_round("Ideas built on them:", quotes(floor, &built));
+    harvest.pool.extend(built);
+
+    floor.phase(3).await?;
+    harvest.picks = floor.everyone(|seat| converge(floor, seat, &pooled)).await?;
+    Ok(())
 }
 
 /// Numbers ideas through all seats, from `first` on.
@@ -211,7 +225,9 @@ fn synthesis(floor: &Floor, pool: &[Sheet], picks: &[Spoken], votes: &[Vote]) ->
     };
     let mut said = Transcript::new("picks");
     said.add_round("Most votes:", shortlist(floor, pool, votes));
-    said.add_round("The picks:", brief::quotes(floor, picks));
+    if !picks.is_empty() {
+        said.add_round("The picks:", brief::quotes(floor, picks));
+    }
     let task = format!(
         "The votes counted: {counted}. Write out the three to five ideas selected: follow the votes, \
          merge picks that are one idea, leave out what objections sank, and no further IDEA line."

@@ -48,24 +48,9 @@ pub(super) const FORM: Form = Form {
 async fn run(floor: &Floor) -> Result<()> {
     let masks = Masks::lettered(floor, "Panelist");
     let mut said = Transcript::new("panel");
-    floor.phase(1).await?;
-    let mut rounds = vec![floor.everyone(|seat| estimate(floor, &masks, seat, &said)).await?];
-    said.add_round("Round 1:", masked(floor, &masks, &rounds[0]));
-
-    for (phase, name) in [(2, "second"), (3, "third and last")] {
-        floor.phase(phase).await?;
-        let panel = latest(&rounds);
-        let revised =
-            floor.everyone(|seat| revise(floor, &masks, seat, &said, name, &panel)).await?;
-        let is_over = is_settled(&revised);
-        said.add_round(format!("Round {phase}:"), masked(floor, &masks, &revised));
-        rounds.push(revised);
-        if is_over {
-            break;
-        }
-    }
-
-    floor.phase(4).await?;
+    let mut rounds = Vec::new();
+    let held = hold(floor, &masks, &mut said, &mut rounds).await;
+    floor.conclude(held).await?;
     let panel = latest(&rounds);
     let figures = Quoted { name: "Statistics".into(), text: statistics(floor, &panel) };
     let (confidences, shown) = (measure::confidences(&panel), masks.clone());
@@ -77,6 +62,31 @@ async fn run(floor: &Floor) -> Result<()> {
         shown.reveal(read)
     };
     floor.synthesise(|_| synthesis(floor, &said, &panel), read, |_| false).await
+}
+
+/// Everything before the aggregation.
+async fn hold(
+    floor: &Floor,
+    masks: &Masks,
+    said: &mut Transcript,
+    rounds: &mut Vec<Vec<Spoken>>,
+) -> Result<()> {
+    floor.phase(1).await?;
+    let estimates = floor.everyone(|seat| estimate(floor, masks, seat, said)).await?;
+    said.add_round("Round 1:", masked(floor, masks, &estimates));
+    rounds.push(estimates);
+    for (phase, name) in [(2, "second"), (3, "third and last")] {
+        floor.phase(phase).await?;
+        let panel = latest(rounds);
+        let revised = floor.everyone(|seat| revise(floor, masks, seat, said, name, &panel)).await?;
+        let is_over = is_settled(&revised);
+        said.add_round(format!("Round {phase}:"), masked(floor, masks, &revised));
+        rounds.push(revised);
+        if is_over {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The last estimate of each seat, in seat order: one who lost a turn, or stated none in it, still

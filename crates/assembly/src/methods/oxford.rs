@@ -41,6 +41,8 @@ pub(super) const FORM: Form = Form {
     ..Form::COMMON
 };
 
+const OPENING: &str = "opening";
+
 /// Words of each kind of turn.
 const OPENING_WORDS: u64 = 300;
 const REBUTTAL_WORDS: u64 = 250;
@@ -63,35 +65,55 @@ impl Debate<'_> {
 async fn run(floor: &Floor) -> Result<()> {
     let masks = Masks::of_roles(floor, &[(FOR, FOR), (AGAINST, AGAINST)]);
     let mut debate = Debate { floor, masks, said: Transcript::new("debate") };
-    for (phase, round) in [(1, "opening"), (2, "rebuttal")] {
+    let held = hold(floor, &mut debate).await;
+    floor.conclude(held).await?;
+    let shown = debate.masks.clone();
+    let read = move |text: &str| shown.reveal(FORM.read(text, vec![]));
+    floor.synthesise(|_| judgement(&debate), read, |_| true).await
+}
+
+/// Everything before the judgement.
+async fn hold(floor: &Floor, debate: &mut Debate<'_>) -> Result<()> {
+    for (phase, round) in [(1, OPENING), (2, "rebuttal")] {
         check_sides(floor)?;
         floor.phase(phase).await?;
         debate.said.open_round("");
         let mut unheard = Vec::new();
-        for (side, seat) in speakers(floor) {
-            check_sides(floor)?;
-            if floor.is_in(seat) {
-                unheard.push(floor.say(seat, speech(&debate, seat, side, round)).await?);
-            }
-            // Cases are opened without knowing the others', and the two of a pair rebut what was
-            // said before both: otherwise one side would always have the last word.
-            if phase > 1 && side == AGAINST {
-                unheard.drain(..).for_each(|spoken| debate.hear(spoken));
-            }
-        }
+        let held = hold_round(debate, round, &mut unheard).await;
+        // What was said before a failure counts.
         unheard.into_iter().for_each(|spoken| debate.hear(spoken));
+        held?;
     }
 
     check_sides(floor)?;
     floor.phase(3).await?;
     debate.said.open_round("");
-    let closings = [close(&debate, FOR).await?, close(&debate, AGAINST).await?];
-    closings.into_iter().for_each(|spoken| debate.hear(spoken));
+    let first = close(debate, FOR).await?;
+    let second = close(debate, AGAINST).await;
+    // Neither has heard the other; what was said before a failure counts.
+    debate.hear(first);
+    debate.hear(second?);
+    Ok(())
+}
 
-    floor.phase(4).await?;
-    let shown = debate.masks.clone();
-    let read = move |text: &str| shown.reveal(FORM.read(text, vec![]));
-    floor.synthesise(|_| judgement(&debate), read, |_| true).await
+/// Lets every speaker speak once. Cases are opened without knowing the others', and the two of a pair
+/// rebut what was said before both: otherwise one side would always have the last word.
+async fn hold_round(
+    debate: &mut Debate<'_>,
+    round: &'static str,
+    unheard: &mut Vec<Option<Spoken>>,
+) -> Result<()> {
+    let floor = debate.floor;
+    for (side, seat) in speakers(floor) {
+        check_sides(floor)?;
+        if floor.is_in(seat) {
+            unheard.push(floor.say(seat, speech(debate, seat, side, round)).await?);
+        }
+        if round != OPENING && side == AGAINST {
+            unheard.drain(..).for_each(|spoken| debate.hear(spoken));
+        }
+    }
+    Ok(())
 }
 
 /// Both sides in turn: the first for, the first against, the second for and so on.
@@ -129,7 +151,7 @@ async fn close(debate: &Debate<'_>, side: &'static str) -> Result<Option<Spoken>
 
 fn speech(debate: &Debate, seat: &Seat, side: &'static str, round: &'static str) -> Cue {
     let (words, task) = match round {
-        "opening" => {
+        OPENING => {
             (OPENING_WORDS, "Open with the two or three arguments that must hold, with evidence.")
         }
         "rebuttal" => {

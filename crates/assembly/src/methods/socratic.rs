@@ -93,19 +93,30 @@ async fn run(floor: &Floor) -> Result<()> {
     let roles = [("Respondent", "RESPONDENT"), ("Questioners", "QUESTIONER")];
     let (masks, said) = (Masks::of_roles(floor, &roles), Transcript::new("inquiry"));
     let mut inquiry = Inquiry { floor, masks, said, answered: HashSet::new() };
-    floor.phase(1).await?;
-    let respondent = state_thesis(&mut inquiry).await?;
-
-    floor.phase(2).await?;
-    let respondent = inquire(&mut inquiry, respondent).await?;
-
-    floor.phase(3).await?;
-    look_back(&mut inquiry, respondent).await?;
+    let held = hold(&mut inquiry).await;
+    floor.conclude(held).await?;
     let shown = inquiry.masks.clone();
     let read = move |text: &str| shown.reveal(FORM.read(text, vec![]));
     // Those who ask take no side; those who answered for the thesis did.
     let debated = |seat: &Seat| inquiry.answered.contains(&seat.index);
     floor.synthesise(|_| synthesis(&inquiry), read, debated).await
+}
+
+/// Everything before the synthesis.
+async fn hold(inquiry: &mut Inquiry<'_>) -> Result<()> {
+    let floor = inquiry.floor;
+    floor.phase(1).await?;
+    let respondent = state_thesis(inquiry).await?;
+
+    floor.phase(2).await?;
+    let respondent = inquire(inquiry, respondent).await?;
+
+    floor.phase(3).await?;
+    let mut views = Vec::new();
+    let held = look_back(inquiry, respondent, &mut views).await;
+    // Nobody looks back through the eyes of another; what was said before a failure counts.
+    views.iter().for_each(|view| inquiry.hear(view));
+    held
 }
 
 /// Everyone, the respondent last: the order in which questions are asked.
@@ -159,20 +170,21 @@ async fn inquire<'a>(inquiry: &mut Inquiry<'a>, mut respondent: &'a Seat) -> Res
 }
 
 /// The respondent's reflection, then each questioner's summary.
-async fn look_back(inquiry: &mut Inquiry<'_>, respondent: &Seat) -> Result<()> {
+async fn look_back(
+    inquiry: &mut Inquiry<'_>,
+    respondent: &Seat,
+    views: &mut Vec<Spoken>,
+) -> Result<()> {
     let floor = inquiry.floor;
     let respondent = living(floor, respondent);
     let questioners = table(floor).into_iter().filter(|seat| seat.index != respondent.index);
     inquiry.said.open_round("Looking back:");
-    let mut views = Vec::new();
     for seat in [respondent].into_iter().chain(questioners) {
         if floor.is_in(seat) {
             let cue = view(inquiry, seat, seat.index == respondent.index);
             views.extend(floor.say(seat, cue).await?);
         }
     }
-    // Nobody looks back through the eyes of another.
-    views.iter().for_each(|view| inquiry.hear(view));
     Ok(())
 }
 

@@ -54,42 +54,57 @@ const CRITIQUE_WORDS: u64 = 250;
 const MESSAGE_WORDS: u64 = 120;
 const POSITION_WORDS: u64 = 150;
 
+/// The discussion so far.
+struct Talk {
+    said: Transcript,
+    critiques: Vec<Spoken>,
+    /// Who has read the critiques.
+    readers: HashSet<usize>,
+    positions: Vec<Spoken>,
+}
+
 async fn run(floor: &Floor) -> Result<()> {
-    let mut said = Transcript::new("discussion");
-    floor.phase(1).await?;
-    let answers = floor.everyone(|seat| answer(floor, seat, &said)).await?;
-    said.add_round("Answers given alone:", brief::quotes(floor, &answers));
-
-    floor.phase(2).await?;
-    let critiques = floor.everyone(|seat| critique(floor, seat, &said)).await?;
-
-    floor.phase(3).await?;
-    let mut readers = HashSet::new();
-    discuss(floor, &mut said, &critiques, &mut readers).await?;
-
-    floor.phase(4).await?;
-    let positions = floor
-        .everyone(|seat| {
-            let said = with_critiques(floor, seat, &said, &critiques, &mut readers.clone());
-            position(floor, seat, &said)
-        })
-        .await?;
-
-    floor.phase(5).await?;
-    let (confidences, unstated) = (measure::confidences(&positions), measure::unstated(&positions));
+    let mut talk = Talk {
+        said: Transcript::new("discussion"),
+        critiques: vec![],
+        readers: HashSet::new(),
+        positions: vec![],
+    };
+    let held = hold(floor, &mut talk).await;
+    floor.conclude(held).await?;
+    let positions = &talk.positions;
+    let (confidences, unstated) = (measure::confidences(positions), measure::unstated(positions));
     let read = move |text: &str| Synthesis {
         unstated: unstated.clone(),
         ..Form::COMMON.read(text, confidences.clone())
     };
-    floor.synthesise(|_| synthesis(floor, &positions), read, |_| false).await
+    floor.synthesise(|_| synthesis(floor, &talk), read, |_| false).await
 }
 
-async fn discuss(
-    floor: &Floor,
-    said: &mut Transcript,
-    critiques: &[Spoken],
-    readers: &mut HashSet<usize>,
-) -> Result<()> {
+/// Everything before the synthesis.
+async fn hold(floor: &Floor, talk: &mut Talk) -> Result<()> {
+    floor.phase(1).await?;
+    let answers = floor.everyone(|seat| answer(floor, seat, &talk.said)).await?;
+    talk.said.add_round("Answers given alone:", brief::quotes(floor, &answers));
+
+    floor.phase(2).await?;
+    talk.critiques = floor.everyone(|seat| critique(floor, seat, &talk.said)).await?;
+
+    floor.phase(3).await?;
+    discuss(floor, talk).await?;
+
+    floor.phase(4).await?;
+    let Talk { said, critiques, readers, .. } = &*talk;
+    let positions = floor.everyone(|seat| {
+        let said = with_critiques(floor, seat, said, critiques, &mut readers.clone());
+        position(floor, seat, &said)
+    });
+    talk.positions = positions.await?;
+    Ok(())
+}
+
+async fn discuss(floor: &Floor, talk: &mut Talk) -> Result<()> {
+    let Talk { said, critiques, readers, .. } = talk;
     let mut rotation = Rotation::default();
     let seats: Vec<&Seat> = floor.seats().iter().collect();
     let turns = floor.opening.turns;
@@ -199,9 +214,17 @@ fn read_position(text: &str) -> Parts {
     Parts::Position { position, confidence: confidence.and_then(|it| parse::confidence(&it)) }
 }
 
-fn synthesis(floor: &Floor, positions: &[Spoken]) -> Prompt {
-    let mut said = Transcript::new("positions");
-    let stated = positions.iter().map(|spoken| {
+/// The positions are what all before came to; where it broke off, some have none.
+fn synthesis(floor: &Floor, talk: &Talk) -> Prompt {
+    let mut said = match floor.is_broken_off() {
+        true => talk.said.clone(),
+        false => Transcript::new("positions"),
+    };
+    if floor.is_broken_off() && talk.readers.is_empty() && !talk.critiques.is_empty() {
+        let quote = |it: &Spoken| floor.quote(it, &it.name, &objections(it));
+        said.add_round("What they criticise in the answers:", talk.critiques.iter().map(quote));
+    }
+    let stated = talk.positions.iter().map(|spoken| {
         let (position, confidence) = match &spoken.parts {
             Parts::Position { position, confidence } => (position.as_str(), *confidence),
             _ => (spoken.text.as_str(), None),
@@ -210,7 +233,9 @@ fn synthesis(floor: &Floor, positions: &[Spoken]) -> Prompt {
         let position = if position.is_empty() { brief::NOT_STATED } else { position };
         floor.quote(spoken, name, position)
     });
-    said.add_round("Where each stands after the discussion:", stated);
+    if !talk.positions.is_empty() {
+        said.add_round("Where each stands after the discussion:", stated);
+    }
     let task = "Write down what all of them can stand behind, and where they part.";
     Form::COMMON.ask(brief::conclude(floor, &said, task))
 }

@@ -63,6 +63,7 @@ pub(super) const METHOD: Method = Method {
 };
 
 /// What is compared, and by what.
+#[derive(Default)]
 struct Board {
     alternatives: Vec<Item>,
     criteria: Vec<Item>,
@@ -76,28 +77,43 @@ const CRITERIA_WORDS: u64 = 150;
 const SCORES_WORDS: u64 = 250;
 
 async fn run(floor: &Floor) -> Result<()> {
-    let mut said = Transcript::new("comparison");
-    floor.phase(1).await?;
-    let frames = floor.everyone(|seat| frame(floor, seat, &said)).await?;
-    let alternatives = pooled(&frames, ALTERNATIVES);
-    said.add_round("", listed(floor, "the alternatives", &alternatives, letters, &frames));
-
-    floor.phase(2).await?;
-    let named = floor.everyone(|seat| criteria(floor, seat, &said)).await?;
-    let board = Board { alternatives, criteria: pooled(&named, CRITERIA) };
-    said.add_round("", listed(floor, "the criteria", &board.criteria, numbers, &named));
-
-    floor.phase(3).await?;
-    let scored = floor.everyone(|seat| evaluate(floor, seat, &said, &board)).await?;
-    said.add_round("How each participant scored:", brief::quotes(floor, &scored));
-
-    floor.phase(4).await?;
+    let mut talk =
+        Talk { said: Transcript::new("comparison"), board: Board::default(), scored: vec![] };
+    let held = hold(floor, &mut talk).await;
+    floor.conclude(held).await?;
+    let Talk { said, board, scored } = talk;
     let sheets: Vec<measure::Scores> =
         scored.iter().filter_map(|spoken| table::read(&spoken.text, &board)).collect();
     let ranks = measure::ranks(&sheets);
     let scores = Quoted { name: "Scores".into(), text: in_words(&ranks, &board, sheets.len()) };
     let read = move |text: &str| read(text, &scores);
     floor.synthesise(|_| decide(floor, &said, &ranks), read, |_| false).await
+}
+
+/// The comparison so far.
+struct Talk {
+    said: Transcript,
+    board: Board,
+    scored: Vec<Spoken>,
+}
+
+/// Everything before the decision.
+async fn hold(floor: &Floor, talk: &mut Talk) -> Result<()> {
+    let Talk { said, board, scored } = talk;
+    floor.phase(1).await?;
+    let frames = floor.everyone(|seat| frame(floor, seat, said)).await?;
+    board.alternatives = pooled(&frames, ALTERNATIVES);
+    said.add_round("", listed(floor, "the alternatives", &board.alternatives, letters, &frames));
+
+    floor.phase(2).await?;
+    let named = floor.everyone(|seat| criteria(floor, seat, said)).await?;
+    board.criteria = pooled(&named, CRITERIA);
+    said.add_round("", listed(floor, "the criteria", &board.criteria, numbers, &named));
+
+    floor.phase(3).await?;
+    *scored = floor.everyone(|seat| evaluate(floor, seat, said, board)).await?;
+    said.add_round("How each participant scored:", brief::quotes(floor, scored));
+    Ok(())
 }
 
 /// What all of them listed under `lines`, as one list.

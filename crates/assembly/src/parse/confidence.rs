@@ -35,12 +35,28 @@ const UNSURE: [&str; 4] = ["unsure", "uncertain", "unclear", "unlikely"];
 /// none.
 pub fn confidence(text: &str) -> Option<Confidence> {
     let text = text.trim();
+    if is_missing(text) {
+        return None;
+    }
     let levels = find_mentions(text, &NAMES);
     let front = read_number(text).filter(Number::is_alone).and_then(|number| number.score());
     let score =
         front.or_else(|| levels.iter().find_map(read_numbered)).or_else(|| find_marked(text));
     let level = find_stated_level(&levels).or_else(|| score.map(level_of))?;
     Some(Confidence { level, score: score.unwrap_or(score_of(level)) })
+}
+
+/// Tells whether a text begins with saying that there is none: `N/A (0)`, `not stated`.
+fn is_missing(text: &str) -> bool {
+    let mut words = words_of(text);
+    match (words.next(), words.next()) {
+        (Some(first), Some(second)) => {
+            is_one_of(first, &["none", "unknown", "unstated"])
+                || is_one_of(first, &["n"]) && is_one_of(second, &["a"])
+                || is_one_of(first, &["not"]) && is_one_of(second, &["stated", "given", "known"])
+        }
+        _ => false,
+    }
 }
 
 /// Returns the number that stands for a level where none was given.
@@ -99,10 +115,15 @@ fn read_numbered(level: &Mention) -> Option<u8> {
     score_behind(level).filter(|_| !level.is_negated())
 }
 
-/// Returns the score behind a level.
+/// Returns the score behind a level. A few of something are none, and behind a word for more so is
+/// any number as small that does not say of how many.
 fn score_behind(level: &Mention) -> Option<u8> {
     let number = read_number(strip_then(level.behind))?;
-    number.score().filter(|score| *score > COUNT_MAX || number.is_alone())
+    let is_few = |score: u8| score <= COUNT_MAX && number.scale.is_none();
+    let may_be_few = LEVELS[level.word] == Level::Low && number.is_alone();
+    let score = number.score()?;
+    let fits = !is_few(score) || may_be_few || number.is_decimal;
+    (fits && (score > COUNT_MAX || number.is_alone())).then_some(score)
 }
 
 /// What may stand between a level and its number.
@@ -115,7 +136,9 @@ fn is_between(c: char) -> bool {
 fn read_number(text: &str) -> Option<Number<'_>> {
     let bare = text.trim_start_matches(is_between);
     let gap = &text[..text.len() - bare.len()];
-    let number = Number::read(bare)?;
+    let is_negative = gap.ends_with(['-', '\u{2212}'])
+        && gap.trim_end_matches(['-', '\u{2212}']).ends_with([' ', ',', '(']);
+    let number = Number::read(bare).filter(|_| !is_negative)?;
     let line = number.behind.lines().next().unwrap_or_default();
     let is_item = gap.contains('\n') && line.contains(char::is_alphabetic);
     (!is_item && !number.is_list_mark()).then_some(number)
@@ -166,7 +189,7 @@ impl<'a> Number<'a> {
     /// where to where scores go.
     fn read(text: &'a str) -> Option<Number<'a>> {
         let (low, mut behind) = read_digits(text)?;
-        let is_decimal = text[..text.len() - behind.len()].contains('.');
+        let is_decimal = text[..text.len() - behind.len()].contains(['.', ',']);
         let mut value: f64 = low;
         if let Some((high, rest)) = range_end(behind).filter(|(high, _)| *high > low) {
             if is_scale(low, high) {
@@ -214,14 +237,19 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Reads the digits that `text` begins with; returns the number and what stands behind it.
+/// Reads the digits that `text` begins with; returns the number and what stands behind it. A comma is
+/// a decimal mark too: no score has thousands.
 fn read_digits(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number = text[..end].trim_end_matches('.');
-    let behind = &text[number.len()..];
-    let is_whole = number.starts_with(|c: char| c.is_ascii_digit())
-        && !behind.starts_with(|c: char| c.is_alphanumeric());
-    Some((number.parse().ok().filter(|_| is_whole)?, behind))
+    let is_digit = |c: char| c.is_ascii_digit();
+    let whole = text.len() - text.trim_start_matches(is_digit).len();
+    let fraction = text[whole..].strip_prefix(['.', ',']).map_or(0, |rest| {
+        let digits = rest.len() - rest.trim_start_matches(is_digit).len();
+        if digits > 0 { digits + 1 } else { 0 }
+    });
+    let (number, behind) = text.split_at(whole + fraction);
+    let goes_on = behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(is_digit));
+    let is_whole = whole > 0 && !goes_on && !behind.starts_with(|c: char| c.is_alphanumeric());
+    Some((number.replace(',', ".").parse().ok().filter(|_| is_whole)?, behind))
 }
 
 /// Reads the other end of a range that `behind` goes on with: `-90`, ` to 90`.

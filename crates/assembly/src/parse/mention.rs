@@ -10,6 +10,8 @@ const CONNECTIVES: [&str; 7] = ["because", "since", "as", "with", "but", "though
 /// Words between alternatives.
 const JOINTS: [&str; 5] = ["or", "and", "to", "nor", "vs"];
 const CONDITIONS: [&str; 4] = ["if", "when", "unless", "where"];
+/// Words of a clause that tie what it says to something else.
+const TIES: [&str; 8] = ["if", "when", "whenever", "unless", "until", "before", "once", "would"];
 const NEGATIONS: [&str; 13] = [
     "not",
     "no",
@@ -110,6 +112,15 @@ pub fn is_negated(before: &str) -> bool {
     let is_no = |word: &str| is_one_of(word, &NEGATIONS) || word.ends_with("n't");
     let clause = clause_before(before).replace('\u{2019}', "'").to_lowercase();
     clause.split(|c: char| !(c.is_alphanumeric() || c == '\'')).any(is_no)
+}
+
+/// Tells whether words between `before` and `behind` state something: nothing denies them or ties
+/// them to a condition, and the statement may end with them.
+pub fn is_stated_between(before: &str, behind: &str) -> bool {
+    let clause = clause_before(before);
+    let is_tied = words_of(clause).any(|word| is_one_of(word, &TIES));
+    let is_conditional = next_word(behind).is_some_and(|word| is_one_of(word, &CONDITIONS));
+    !is_tied && !is_conditional && !is_negated(before) && ends_statement(behind)
 }
 
 /// Lists the words of `text` and where they begin.

@@ -37,6 +37,10 @@ fn order_and_prose_do_not_matter() {
         "a\nmore a | b | -",
     );
     check(CRITIQUE, "no labels at all", "- | - | -");
+    check(CRITIQUE, "Agreements: a\nKEY DISAGREEMENTS: b\n**Main missing:** c", "a | b | c");
+    check(CRITIQUE, "AGREEMENTS: a. **KEY DISAGREEMENTS:** b", "a. | b | -");
+    check(CRITIQUE, "## Remaining Disagreements\nb", "- | b | -");
+    check(CRITIQUE, "MONKEY DISAGREEMENTS: b", "- | b | -");
     check(CRITIQUE, "The disagreements between us are small.", "- | - | -");
     check(
         CRITIQUE,
@@ -128,6 +132,18 @@ fn numbers_that_are_no_confidence() {
     check("MEDIUM: the 90s and the 3rd of May", Some(60));
     check("MEDIUM, v2.50% is no number", Some(60));
     check("HIGH 250%", Some(85));
+    check("MEDIUM - 2 caveats", Some(60));
+    check("MEDIUM - 2", Some(60));
+    check("MEDIUM – 2 caveats: cost and time", Some(60));
+    check("MEDIUM, 2", Some(60));
+    check("HIGH, -5", Some(85));
+    check("HIGH -5", Some(85));
+    check("LOW 5", Some(5));
+    check("HIGH - 0 doubts", Some(85));
+    check("85,5 %", Some(86));
+    check("0,7", Some(70));
+    check("N/A (0)", None);
+    check("not stated, 0", None);
     check("all 3 of us agree", None);
     check("11/10", None);
 }

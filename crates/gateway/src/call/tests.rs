@@ -47,6 +47,7 @@ fn limits() -> Limits {
         total: Duration::from_secs(100),
         attempts_max: 3,
         answer_bytes_max: 20,
+        ..Limits::default()
     }
 }
 
@@ -55,13 +56,22 @@ fn lane() -> Arc<Semaphore> {
 }
 
 fn call(streamed: bool, lane: Arc<Semaphore>, attempts: &[&[Step]]) -> Speaking {
+    call_within(limits(), streamed, lane, attempts)
+}
+
+fn call_within(
+    limits: Limits,
+    streamed: bool,
+    lane: Arc<Semaphore>,
+    attempts: &[&[Step]],
+) -> Speaking {
     let attempts: VecDeque<Vec<Step>> = attempts.iter().map(|steps| steps.to_vec()).collect();
     let attempts = Mutex::new(attempts);
     let attempt: Attempt = Box::new(move || {
         let steps = attempts.lock().unwrap().pop_front().expect("one attempt too many");
         Box::pin(open(steps))
     });
-    Call::new("Ada".into(), limits(), streamed, Entry::Line(lane), attempt).speaking()
+    Call::new("Ada".into(), limits, streamed, Entry::Line(lane), attempt).speaking()
 }
 
 /// The head of the answer comes after the leading waits.
@@ -146,6 +156,50 @@ async fn words_of_one_read_are_one_piece() {
     "#]],
     )
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_one_piece_has_to_begin_where_another_can_be_asked() {
+    let next = Limits { has_next: true, ..limits() };
+    let late: &[Step] = &[Wait(90), Say("late")];
+    let slow: &[Step] = &[Wait(29), Say("so "), Wait(9), Say("far"), Wait(9), Say(".")];
+    let mut stories = String::new();
+    for (limits, steps) in [(next, late), (next, slow), (limits(), late)] {
+        stories += &story(Instant::now(), call_within(limits, false, lane(), &[steps])).await;
+    }
+    expect![[r#"
+        0 Started
+        30 timed_out: Ada gave no token within 30s (model_timeout_seconds)
+        0 Started
+        29 so 
+        38 far
+        47 Stop(End)
+        0 Started
+        90 late
+        90 network: the answer broke off
+    "#]]
+    .assert_eq(&stories);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_too_long_for_the_caller_is_told_at_once() {
+    let hasty = Limits { retry_after_max: Duration::from_secs(5), ..limits() };
+    let mut stories = String::new();
+    for seconds in [5, 6] {
+        fastrand::seed(7);
+        let limited: &[Step] = &[Refuse(Kind::RateLimited, Some(seconds))];
+        let attempts: &[&[Step]] = &[limited, &[Say("yes"), Say(".")]];
+        stories += &story(Instant::now(), call_within(hasty, true, lane(), attempts)).await;
+    }
+    expect![[r#"
+        0 Started
+        0 retrying 1: rate_limited
+        5 yes
+        5 Stop(End)
+        0 Started
+        0 rate_limited: refused, asked 6s
+    "#]]
+    .assert_eq(&stories);
 }
 
 #[tokio::test(start_paused = true)]

@@ -159,7 +159,7 @@ pub(super) fn exchanged(row: &LoginRow, status: u16, body: &[u8]) -> Result<Exch
     }
     let words = words(&answer).map(|words| format!(": {words}")).unwrap_or_default();
     Err(match status {
-        401 => log_in_again(row),
+        401 => login_over(row, None),
         402..=404 => Fault::new(Kind::NoCredit, format!("this account may not use {title}{words}")),
         429 => Fault::new(Kind::RateLimited, format!("{title} wants fewer questions{words}")),
         500.. => Fault::new(Kind::Overloaded, format!("{title} answers with {status}{words}")),
@@ -168,14 +168,13 @@ pub(super) fn exchanged(row: &LoginRow, status: u16, body: &[u8]) -> Result<Exch
     .status(status))
 }
 
-/// The one thing that helps once a login is over.
-pub(super) fn log_in_again(row: &LoginRow) -> Fault {
+/// The one thing that helps once a login is over: another one, or what `notice` says.
+pub(super) fn login_over(row: &LoginRow, notice: Option<&str>) -> Fault {
     let (title, provider) = (row.title, row.provider);
-    let text = format!(
-        "the login at {title} is over: remove the provider and log in again \
-         (althing providers add-oauth {provider})"
-    );
-    Fault::new(Kind::BadKey, text)
+    let again =
+        format!("remove the provider and log in again (althing providers add-oauth {provider})");
+    let help = notice.unwrap_or(&again);
+    Fault::new(Kind::BadKey, format!("the login at {title} is over: {help}"))
 }
 
 fn json(body: &[u8]) -> Option<Value> {

@@ -41,6 +41,8 @@ pub struct LoginRow {
     pub path: &'static str,
     /// Where the models are if the provider names no server; none: at its usual address.
     pub base_url: Option<&'static str>,
+    /// What a person should know before logging in, and when a login is of no use.
+    pub notice: Option<&'static str>,
 }
 
 impl fmt::Debug for LoginRow {
@@ -68,6 +70,7 @@ pub static LOGINS: &[LoginRow] = &[
         is_own: |host| host == "githubcopilot.com" || host.ends_with(".githubcopilot.com"),
         path: "",
         base_url: None,
+        notice: None,
     },
     LoginRow {
         provider: "dashscope",
@@ -94,6 +97,12 @@ pub static LOGINS: &[LoginRow] = &[
         path: "/v1",
         // As the provider's own client has it; the usual address is for keys.
         base_url: Some("https://dashscope.aliyuncs.com/compatible-mode/v1"),
+        notice: Some(
+            "the free login of Qwen's chat ended on 15 April 2026: a login may still succeed, but \
+             its requests are refused. Keys work: `althing providers add dashscope` takes one of \
+             Model Studio, and with --base-url https://coding-intl.dashscope.aliyuncs.com/v1 one \
+             of its Coding Plan",
+        ),
     },
 ];
 
@@ -158,6 +167,12 @@ impl Flow {
         }
         *place = value.into();
         Ok(())
+    }
+
+    /// What a person should know of this login. Of other servers than the provider's own nothing is
+    /// known.
+    pub fn notice(&self) -> Option<&'static str> {
+        self.row.notice.filter(|_| !self.own_servers)
     }
 
     /// The base URL of the server that the provider says the models are at.

@@ -1,7 +1,6 @@
 //! A login in use: tokens that are renewed before they end, or once a provider refuses them, by one
 //! at a time.
 
-use super::answers::log_in_again;
 use super::{Login, Tokens};
 use crate::access::{Access, Grant, Need};
 use althing_stdx::redact::Secret;
@@ -18,6 +17,8 @@ pub trait Keep: Send + Sync {
     fn load(&self) -> BoxFuture<'_, Result<Option<Tokens>>>;
     /// Keeps renewed tokens.
     fn save<'a>(&'a self, tokens: &'a Tokens) -> BoxFuture<'a, Result<()>>;
+    /// Notes that the login is over: its tokens were not renewed, and never will be.
+    fn note_end<'a>(&'a self, why: &'a Fault) -> BoxFuture<'a, ()>;
 }
 
 /// One login; shared by all calls to its provider.
@@ -52,7 +53,7 @@ impl Session {
         // Another process may have renewed them; what could not be saved is only here.
         let kept = self.keep.load().await?;
         let newest = kept.into_iter().chain(known.take()).max_by_key(|it| it.expires_at_ms);
-        let old = newest.ok_or_else(|| log_in_again(self.login.flow.row))?;
+        let Some(old) = newest else { return Err(self.end(self.login.over()).await) };
         let new = match self.serve(&old, refused.as_ref()) {
             true => old,
             false => match self.login.renew(&old).await {
@@ -65,6 +66,13 @@ impl Session {
                 Err(fault) if refused.is_none() && fault.kind != Kind::BadKey && is_alive(&old) => {
                     old
                 }
+                Err(fault) if fault.kind == Kind::BadKey => match self.newer_than(&old).await {
+                    Some(newer) => newer,
+                    None => {
+                        *known = Some(old);
+                        return Err(self.end(fault).await);
+                    }
+                },
                 Err(fault) => {
                     *known = Some(old);
                     return Err(fault);
@@ -73,6 +81,18 @@ impl Session {
         };
         *known = Some(new.clone());
         Ok(new)
+    }
+
+    /// What another process got for these tokens while we asked: a refresh token is good for one.
+    async fn newer_than(&self, old: &Tokens) -> Option<Tokens> {
+        let kept = self.keep.load().await.ok()??;
+        (kept.access != old.access && self.serve(&kept, None)).then_some(kept)
+    }
+
+    /// Notes that the login is over, and why.
+    async fn end(&self, why: Fault) -> Fault {
+        self.keep.note_end(&why).await;
+        why
     }
 
     /// Whether these tokens are good for a while, as far as anybody knows.
@@ -87,14 +107,17 @@ impl Access for Session {
         Box::pin(async move {
             let refused = need.refused.and_then(|grant| grant.key.as_ref());
             let tokens = self.tokens(refused).await?;
-            let row = self.login.flow.row;
             Ok(Grant {
-                base_url: tokens.base_url.or_else(|| row.base_url.map(str::to_string)),
+                base_url: self.login.address(&tokens),
                 key: Some(tokens.access),
-                headers: Some(row.call_headers),
+                headers: Some(self.login.flow.row.call_headers),
                 hold: None,
             })
         })
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        self.login.notice()
     }
 }
 

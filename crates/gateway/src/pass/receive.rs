@@ -103,11 +103,13 @@ async fn hold(mut body: Body, mut gate: Gate, clock: &Clock<'_>) -> Result<Begun
 async fn whole(mut body: Body, clock: &Clock<'_>, total_at: Instant) -> Result<Bytes, Miss> {
     let Some(first) = clock.next(&mut body).await? else { return Ok(Bytes::new()) };
     let mut all = Pieces::One(first);
+    // It has begun, so that there is no hurry any more.
+    let total = Clock { deadline: Deadline::Total, at: total_at, ..*clock };
     loop {
         fits(all.len(), clock.limits, || clock.endpoint.who())?;
         let idle_at = from_now(clock.limits.idle);
         let idle = Clock { deadline: Deadline::Idle, at: idle_at, ..*clock };
-        let clock = if idle_at < total_at { &idle } else { clock };
+        let clock = if idle_at < total_at { &idle } else { &total };
         match clock.next(&mut body).await? {
             Some(bytes) => all.push(&bytes),
             None => return Ok(all.join()),

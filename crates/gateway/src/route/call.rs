@@ -2,9 +2,9 @@
 //! HTTP 200 still leads to the next target; from then on it is that target's alone.
 
 use super::{Answered, Line, Next, Turn, Voice, rule};
-use crate::Limits;
 use crate::dialect::cut;
 use crate::lane::Place;
+use crate::retry::tell_wait;
 use althing_chat::{Ask, Delta, Retry, Speaking};
 use althing_stdx::{Fault, Kind};
 use futures_util::stream::{StreamExt, unfold};
@@ -18,7 +18,6 @@ pub(super) struct Call {
     id: String,
     line: Line,
     voice: Voice,
-    limits: Limits,
     ask: Ask,
     answered: Answered,
 
@@ -36,8 +35,8 @@ pub(super) struct Call {
 enum Phase {
     Arriving,
     InLine,
-    /// Nothing of the answer was handed out. `held` are counts, which a failed target takes with
-    /// it.
+    /// Nothing of the answer was handed out. `held` are counts and what the target leaves out, which
+    /// a failed one takes with it.
     Holding {
         turn: Turn,
         speaking: Speaking,
@@ -51,19 +50,11 @@ enum Phase {
 }
 
 impl Call {
-    pub(super) fn new(
-        id: &str,
-        line: Line,
-        voice: Voice,
-        limits: Limits,
-        ask: Ask,
-        answered: Answered,
-    ) -> Call {
+    pub(super) fn new(id: &str, line: Line, voice: Voice, ask: Ask, answered: Answered) -> Call {
         Call {
             id: id.into(),
             line,
             voice,
-            limits,
             ask,
             answered,
             phase: Phase::Arriving,
@@ -151,9 +142,7 @@ impl Call {
     }
 
     fn ask(&mut self, turn: Turn, place: Place) -> Phase {
-        let attempts_max = if turn.last { self.limits.attempts_max } else { 1 };
-        let total = self.limits.total.saturating_sub(self.spent);
-        let limits = Limits { attempts_max, total, ..self.limits };
+        let limits = turn.limits(self.line.gateway(), self.spent);
         self.started_at = None;
         let speaking = (self.voice)(&turn.target, limits, place, self.ask.clone());
         Phase::Holding { turn, speaking, held: vec![] }
@@ -184,7 +173,7 @@ impl Call {
                 let retry = Retry { attempt: self.failed, ..retry };
                 self.ready.push_back(Ok(Delta::Retrying(retry)));
             }
-            Delta::Usage(_) => held.push(delta),
+            Delta::Usage(_) | Delta::Ignored(_) => held.push(delta),
             Delta::Text(_)
             | Delta::Reasoning(_)
             | Delta::ToolCall(_)
@@ -210,12 +199,12 @@ impl Call {
         if !self.line.is_single() {
             fault.message = format!("{}: {}", turn.target.id(), fault.message);
         }
-        let may_go_on = rule(&fault).falls_back && self.spent < self.limits.total;
+        let may_go_on = rule(&fault).falls_back && self.spent < self.line.gateway().limits.total;
         match if may_go_on { self.line.next() } else { Next::Nobody } {
             Next::Nobody => {
                 // Nobody answered, so nothing is there yet.
                 let _ = self.answered.set(turn.target);
-                self.end(fault)
+                self.end(tell_wait(fault))
             }
             Next::Turn(next, place) => {
                 self.tell(&fault, &format!("{} is asked", next.target.id()));

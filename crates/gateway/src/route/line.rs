@@ -4,12 +4,17 @@
 
 use super::Target;
 use super::health::{Health, Pick, Spot};
-use crate::Gateway;
 use crate::lane::Place;
+use crate::{Gateway, Limits};
 use althing_stdx::{Fault, Kind};
 use futures_util::future::select_all;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::time::Instant;
+
+/// The longest wait that a target may ask for and gets. Whoever called can come back by themselves
+/// after a longer one, and is told how long it is.
+const CALLER_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// The books of all routes of a gateway.
 #[derive(Default)]
@@ -37,6 +42,22 @@ pub(crate) struct Turn {
     /// Whether no other one is free: then it is worth waiting for.
     pub last: bool,
     pub trial: Trial,
+}
+
+impl Turn {
+    /// What the target may take of a call that has `spent` so much already. One that has others
+    /// behind it is asked once and has to begin in time; a wait it asks for is theirs.
+    pub(crate) fn limits(&self, gateway: &Gateway, spent: Duration) -> Limits {
+        let limits = gateway.limits;
+        let wait = limits.retry_after_max;
+        Limits {
+            total: limits.total.saturating_sub(spent),
+            attempts_max: if self.last { limits.attempts_max } else { 1 },
+            retry_after_max: if gateway.is_patient { wait } else { wait.min(CALLER_WAIT_MAX) },
+            has_next: !self.last,
+            ..limits
+        }
+    }
 }
 
 /// What comes next.
@@ -122,6 +143,10 @@ impl Line {
         let (board, spot) = (self.gateway.board.clone(), self.spots[at]);
         let trial = Trial { board, spot, probe, affinity: self.affinity };
         Turn { target: self.targets[at].clone(), last, trial }
+    }
+
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,11 +1,11 @@
 //! From an added provider to a server that can be asked.
 
-use crate::config::{Config, World};
+use crate::config::{Config, Own, World};
 use crate::local::{self, Runners};
 use crate::secrets::Secrets;
 use crate::service::logins;
 use crate::service::words::ProviderKind;
-use crate::store::Stored;
+use crate::store::{Store, Stored};
 use althing_gateway::{Access, Endpoint, Gateway, LOCAL_FILE, Provider, provider};
 use althing_stdx::Result;
 use std::collections::HashMap;
@@ -20,6 +20,7 @@ pub struct Means {
     pub secrets: Secrets,
     pub gateway: Gateway,
     pub runners: Runners,
+    pub store: Store,
 }
 
 /// Who opens the providers of a kind whose address or key changes; the others have an address and a
@@ -77,10 +78,14 @@ impl Openers {
         if like.needs_key && key.is_none() && access.is_none() {
             return Err("its key is gone; remove it and add it again".into());
         }
+        let base_url = row.base_url.clone().unwrap_or_else(|| like.base_url.into());
+        if let Some(why) = Own::read(&self.means.data_dir).leads_here(&base_url, key.as_ref()) {
+            return Err(format!("not used: {why}; remove it"));
+        }
         Ok(Arc::new(Endpoint {
             id: row.id.clone(),
             provider: like,
-            base_url: row.base_url.clone().unwrap_or_else(|| like.base_url.into()),
+            base_url,
             key,
             parallel: config.parallel(like),
             access,

@@ -62,7 +62,8 @@ impl Library {
         };
         let runners = Runners::new(local::Options::new(&world, &config));
         let data_dir = config.data_dir.value.clone();
-        let means = Means { world, data_dir, secrets, gateway, runners };
+        let shared = store.clone();
+        let means = Means { world, data_dir, secrets, gateway, runners, store: shared };
         Arc::new(Library {
             book: ArcSwap::from_pointee(Book::from(&*config)),
             changes: Changes::default(),

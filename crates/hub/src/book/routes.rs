@@ -57,8 +57,17 @@ impl Book {
         let state = |target: &RouteTarget| TargetState {
             target: target.clone(),
             dead: self.dead(alias, target),
+            rest: None,
         };
         Some(self.routes.get(alias)?.iter().map(state).collect())
+    }
+
+    /// The models that a target of an alias comes to; empty where it is skipped.
+    pub(crate) fn meant(&self, target: &RouteTarget) -> Vec<Target> {
+        match target.provider_id.as_str() {
+            ALIAS => self.behind(&target.model_id).and_then(Result::ok).unwrap_or_default(),
+            _ => self.target(target).into_iter().collect(),
+        }
     }
 
     /// The models behind `alias`; none where there is no such alias.

@@ -1,5 +1,5 @@
 //! `.env` files as people write them: `export`, quotes, comments, values over several lines.
-//! Nothing is interpolated, so no file can read the environment.
+//! `${NAME}` is what the file says above; only a file of the person's own can use the environment so.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,9 @@ pub(super) struct DotEnv {
     pub bad: Vec<(usize, &'static str)>,
 }
 
-/// Reads `text`; the last assignment of a name counts.
-pub(super) fn parse(text: &str) -> DotEnv {
+/// Reads `text`; the last assignment of a name counts. `outside` has what `${NAME}` may be besides the
+/// file's own values.
+pub(super) fn parse(text: &str, outside: impl Fn(&str) -> Option<String>) -> DotEnv {
     let mut out = DotEnv::default();
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut line = 1;
@@ -30,11 +31,23 @@ pub(super) fn parse(text: &str) -> DotEnv {
                 out.bad.push((line, "is one assignment too many"));
                 break;
             }
-            Ok(Some((_, value))) if value.len() > VALUE_BYTES_MAX => {
+            Ok(Some((_, value))) if value.text().len() > VALUE_BYTES_MAX => {
                 out.bad.push((line, "is longer than 8 KiB"));
             }
-            Ok(Some((name, value))) => {
+            Ok(Some((name, Value::Literal(value)))) => {
                 out.values.insert(name.to_string(), value);
+            }
+            Ok(Some((name, Value::Open(value)))) => {
+                let known = |name: &str| out.get(name).cloned().or_else(|| outside(name));
+                match filled_in(&value, known) {
+                    Some(value) if value.len() > VALUE_BYTES_MAX => {
+                        out.bad.push((line, "is longer than 8 KiB"));
+                    }
+                    Some(value) => {
+                        out.values.insert(name.to_string(), value);
+                    }
+                    None => out.bad.push((line, "uses a ${…} that is not set before it")),
+                }
             }
             Err(problem) => out.bad.push((line, problem)),
         }
@@ -44,7 +57,60 @@ pub(super) fn parse(text: &str) -> DotEnv {
     out
 }
 
-type Assignment<'a> = Option<(&'a str, String)>;
+impl DotEnv {
+    /// The value of `name`, in whatever case the file has it; written the same counts first.
+    pub fn get(&self, name: &str) -> Option<&String> {
+        let in_any_case = || {
+            let mut all = self.values.iter();
+            all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        };
+        self.values.get(name).or_else(in_any_case)
+    }
+}
+
+/// What is assigned, and whether `${NAME}` in it means something.
+enum Value {
+    Literal(String),
+    Open(String),
+}
+
+impl Value {
+    fn text(&self) -> &str {
+        let (Value::Literal(text) | Value::Open(text)) = self;
+        text
+    }
+}
+
+/// Fills in every `${NAME}` and `${NAME:-default}`; none where one is not known.
+fn filled_in(text: &str, known: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let (inner, behind) = after.split_once('}').unwrap_or((after, ""));
+        let (name, default) = match inner.split_once(":-") {
+            Some((name, default)) => (name, Some(default.to_string())),
+            None => (inner, None),
+        };
+        if !is_name(name) || inner.len() == after.len() {
+            // No name of a variable: it stays as it is.
+            out.push_str("${");
+            rest = after;
+            continue;
+        }
+        let set = known(name).filter(|value| !value.is_empty());
+        out.push_str(&set.or(default)?);
+        // A few values of a few variables each: anything longer is no configuration.
+        if out.len() > VALUE_BYTES_MAX {
+            return Some(out);
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+type Assignment<'a> = Option<(&'a str, Value)>;
 
 /// The statement at the start of `text` and how many bytes it takes, its line end included.
 fn statement(text: &str) -> (usize, Result<Assignment<'_>, &'static str>) {
@@ -63,7 +129,10 @@ fn statement(text: &str) -> (usize, Result<Assignment<'_>, &'static str>) {
     let value = text[start..].trim_start_matches([' ', '\t']);
     let start = text.len() - value.len();
     match value.chars().next().filter(|first| matches!(first, '"' | '\'')) {
-        None => (whole_line, Ok(Some((name, bare(&text[start..whole_line]))))),
+        None => {
+            let value = Value::Open(bare(&text[start..whole_line]));
+            (whole_line, Ok(Some((name, value))))
+        }
         Some(quote) => match quoted(&value[1..], quote) {
             None => (whole_line, Err("has a quotation mark that is never closed")),
             Some((value, length)) => {
@@ -72,6 +141,7 @@ fn statement(text: &str) -> (usize, Result<Assignment<'_>, &'static str>) {
                 let tail = text[after..end].trim();
                 let clean = tail.is_empty() || tail.starts_with('#');
                 let problem = "has something behind the closing quotation mark";
+                let value = if quote == '"' { Value::Open(value) } else { Value::Literal(value) };
                 (end, if clean { Ok(Some((name, value))) } else { Err(problem) })
             }
         },
@@ -128,7 +198,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, values: &[(&str, &str)], bad: &[usize]) {
-        let got = parse(text);
+        let outside = |name: &str| (name == "OUTSIDE").then(|| "out".to_string());
+        let got = parse(text, outside);
         let seen: Vec<_> = got.values.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         assert_eq!(seen, values, "{text:?}");
         let lines: Vec<usize> = got.bad.iter().map(|(line, _)| *line).collect();
@@ -144,7 +215,7 @@ mod tests {
         check("A=\nB=2", &[("A", ""), ("B", "2")], &[]);
         check("A= \t\nB=2", &[("A", ""), ("B", "2")], &[]);
         check("A=1\nA=2", &[("A", "2")], &[]);
-        check("A=$HOME/${B}\n", &[("A", "$HOME/${B}")], &[]);
+        check("A=$HOME/x\nB=${1x}${", &[("A", "$HOME/x"), ("B", "${1x}${")], &[]);
         check("A=東京\nB=é", &[("A", "東京"), ("B", "é")], &[]);
     }
 
@@ -156,6 +227,20 @@ mod tests {
         check("A=\"one\r\ntwo\"\nB=2", &[("A", "one\ntwo"), ("B", "2")], &[]);
         check("A=''\nB=\"\"", &[("A", ""), ("B", "")], &[]);
         check("A=it's\n", &[("A", "it's")], &[]);
+    }
+
+    #[test]
+    fn values_of_values() {
+        check("A=1\nB=${A}/${a}", &[("A", "1"), ("B", "1/1")], &[]);
+        check("B=\"<${OUTSIDE}>\"", &[("B", "<out>")], &[]);
+        check("B='${OUTSIDE}'", &[("B", "${OUTSIDE}")], &[]);
+        check("B=${A:-2}\nC=${B:-3}", &[("B", "2"), ("C", "2")], &[]);
+        check("B=${A}\nA=1", &[("A", "1")], &[1]);
+        let long = format!("A={}\nB=${{A}}${{A}}", "x".repeat(VALUE_BYTES_MAX));
+        assert_eq!(parse(&long, |_| None).bad.len(), 1);
+        let found = parse("openai_api_key=a\nX=1\nx=2", |_| None);
+        assert_eq!(found.get("OPENAI_API_KEY").unwrap(), "a");
+        assert_eq!(found.get("X").unwrap(), "1");
     }
 
     #[test]
@@ -173,10 +258,10 @@ mod tests {
         let text = "export A=\"x\\\n#é\r='y' \u{feff}\n";
         for from in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
             for to in (from..text.len()).filter(|at| text.is_char_boundary(*at)) {
-                assert!(parse(&text[from..to]).values.len() <= 2);
+                assert!(parse(&text[from..to], |_| None).values.len() <= 2);
             }
         }
         let many: String = (0..VALUES_MAX + 10).map(|n| format!("A{n}=1\n")).collect();
-        assert_eq!(parse(&many).values.len(), VALUES_MAX);
+        assert_eq!(parse(&many, |_| None).values.len(), VALUES_MAX);
     }
 }

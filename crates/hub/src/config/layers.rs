@@ -53,7 +53,7 @@ impl<'a> Layers<'a> {
             source: Source::Process(name.into()),
         });
         let dotenv = self.dotenv.as_ref().and_then(|dot| {
-            let text = dot.found.values.get(name)?.trim().to_string();
+            let text = dot.found.get(name)?.trim().to_string();
             Some(Raw { text, source: dot.source(name) })
         });
         process.into_iter().chain(dotenv)
@@ -72,11 +72,11 @@ fn read_dotenv(world: &World, warnings: &mut Vec<Warning>) -> Option<Dot> {
     let is_local = !global && local != own && local.is_file();
     let path = if is_local { local } else { own };
     let dot = Dot { path: path.clone(), local: is_local, found: DotEnv::default() };
-    let found = load(&path, &dot, warnings)?;
+    let found = load(&path, &dot, world, warnings)?;
     Some(Dot { found, ..dot })
 }
 
-fn load(path: &Path, dot: &Dot, warnings: &mut Vec<Warning>) -> Option<DotEnv> {
+fn load(path: &Path, dot: &Dot, world: &World, warnings: &mut Vec<Warning>) -> Option<DotEnv> {
     let mut warn = |place: &str, problem: String| {
         warnings.push(Warning::new(place, &dot.source(place), problem));
     };
@@ -91,7 +91,9 @@ fn load(path: &Path, dot: &Dot, warnings: &mut Vec<Warning>) -> Option<DotEnv> {
     if text.contains(char::REPLACEMENT_CHARACTER) {
         warn("the file", "is not UTF-8; what could not be read became \u{fffd}".into());
     }
-    let found = dotenv::parse(&text);
+    // Anybody's folder could read the person's keys otherwise.
+    let outside = |name: &str| world.env.get(name).filter(|_| !dot.local).cloned();
+    let found = dotenv::parse(&text, outside);
     if let Some((line, problem)) = found.bad.first() {
         let more = match found.bad.len() - 1 {
             0 => String::new(),

@@ -5,10 +5,12 @@ use super::address;
 use super::choice::Execution;
 use super::key;
 use super::layers::{Layers, Raw};
+use super::own::Own;
 use super::settings::{is_model_name, split_list};
 use super::source::{Row, Source, Sourced, Warning, shown};
 use althing_gateway::{Endpoint, PROVIDERS, Provider, WORKER, parse_tokens, provider};
 use althing_stdx::redact::Secret;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Providers that are looked for on this machine without being asked.
@@ -70,17 +72,27 @@ impl Configured {
     }
 }
 
-/// All servers, rows of the table first and in its order.
+/// A provider that lacks its key, and the models that the person listed of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keyless {
+    pub provider: &'static str,
+    pub models: Vec<ModelEntry>,
+}
+
+/// All servers, rows of the table first and in its order, and those that would be among them with a
+/// key.
 pub(super) fn endpoints(
     layers: &Layers,
     mode: Execution,
+    own: &Own,
     warnings: &mut Vec<Warning>,
-) -> Vec<Configured> {
-    let mut reader = Reader { layers, mode, warnings };
+) -> (Vec<Configured>, Vec<Keyless>) {
+    let mut reader = Reader { layers, mode, own, warnings, keyless: vec![] };
     let rows = PROVIDERS.iter().map(|row| (row.name, row)).collect::<Vec<_>>();
     let own = reader.own_sections();
     let all = rows.into_iter().chain(own).filter_map(|(id, row)| reader.configured(id, row));
-    without_twins(all.collect())
+    let all = without_twins(all.collect());
+    (all, reader.keyless)
 }
 
 /// A server that the person named is not looked for a second time under another name.
@@ -94,7 +106,17 @@ pub(super) fn without_twins(mut all: Vec<Configured>) -> Vec<Configured> {
 struct Reader<'a, 'w> {
     layers: &'a Layers<'w>,
     mode: Execution,
+    own: &'a Own,
     warnings: &'a mut Vec<Warning>,
+    keyless: Vec<Keyless>,
+}
+
+/// Where something may stand that opens a provider, best first.
+struct Openings {
+    addresses: Vec<Raw>,
+    keys: Vec<Raw>,
+    /// The lowest layer that led back to Althing itself; what it had was taken away.
+    own_layer: Option<u8>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -143,8 +165,11 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn configured(&mut self, id: &str, row: &'static Provider) -> Option<Configured> {
-        let url = self.base_url(id, row);
-        let key = self.key(id, row);
+        let mut openings = self.openings(id, row);
+        self.pass_over_own(id, row, &mut openings);
+        let own_layer = openings.own_layer;
+        let url = self.base_url(id, row, openings.addresses);
+        let key = self.key(id, row, openings.keys);
         let models = self.models(id, row);
         let parallel = self.parallel(id, row);
         let context_tokens = self.context_tokens(id, row);
@@ -153,16 +178,29 @@ impl<'a> Reader<'a, '_> {
         let url_is_given = *url_source != Source::Default;
         let explicit = !is_row || url_is_given || key.is_some() || !models.is_empty();
         if row.needs_key && key.is_none() {
-            if !is_row {
+            if !is_row && own_layer.is_none() {
                 let problem = format!("{} wants a key: set api_key or api_key_env", row.title);
                 self.warn(id, "api_key", &self.layers.file.source(), problem);
+            } else if !models.value.is_empty() {
+                self.keyless.push(Keyless { provider: row.name, models: models.value });
             }
             return None;
         }
         if !explicit && !PROBED.contains(&row.name) {
             return None;
         }
+        if own_layer.is_some() && url.is_err() {
+            // That was told already.
+            return None;
+        }
         let url = url.map_err(|warning| self.warnings.push(warning)).ok()?;
+        // A key from above an address that was passed over was meant for it, and for no other.
+        let is_above = |key: &Sourced<Secret>| Some(key.source.layer()) < own_layer;
+        let is_meant = url.source != Source::Default || !key.as_ref().is_some_and(is_above);
+        // What is only looked for may be at our own port.
+        if !is_meant || self.own.is_address(&url.value) {
+            return None;
+        }
         let key = key.map_or((None, None), |key| (Some(key.value), Some(key.source)));
         self.check_key_may_go(id, row, &url, key.1.as_ref())?;
         let base_url = url.value;
@@ -226,13 +264,61 @@ impl<'a> Reader<'a, '_> {
         variable.or_else(|| self.in_file(id, key))
     }
 
+    /// Every address and key that stands anywhere.
+    fn openings(&mut self, id: &str, row: &Provider) -> Openings {
+        let (is_row, variable) = (id == row.name, format!("{}_BASE_URL", row.env_prefix));
+        let is_set = |raw: &Raw| !raw.text.is_empty();
+        let mut addresses: Vec<Raw> =
+            self.layers.variables(&variable).filter(|raw| is_row && is_set(raw)).collect();
+        addresses.extend(self.in_file(id, "base_url"));
+        let hosts =
+            self.layers.variables("OLLAMA_HOST").filter(|raw| id == "ollama" && is_set(raw));
+        addresses.extend(hosts.map(|raw| Raw { text: address::ollama_host(&raw.text), ..raw }));
+        Openings { addresses, keys: self.keys(id, row), own_layer: None }
+    }
+
+    /// Takes away what leads back to Althing itself: whoever points other programs here by a
+    /// variable does so for Althing too. What stands beside it, in the same environment or file, is
+    /// meant for the same place and goes with it; what stands below it is used.
+    fn pass_over_own(&mut self, id: &str, row: &Provider, openings: &mut Openings) {
+        let Openings { addresses, keys, .. } = &*openings;
+        let is_own_address = |raw: &&Raw| {
+            let url = address::base_url(row, &raw.text, false);
+            url.is_ok_and(|url| self.own.is_address(&url))
+        };
+        let is_own_token = |raw: &&Raw| self.own.is_token(&raw.text);
+        let variable = format!("{}_AUTH_TOKEN", row.env_prefix);
+        let tokens = self.layers.variables(&variable);
+        let tokens: Vec<Raw> = tokens.filter(|_| id == row.name).collect();
+        let own = addresses.iter().filter(is_own_address);
+        let own = own.chain(keys.iter().chain(&tokens).filter(is_own_token));
+        let mut passed: BTreeMap<u8, Source> = BTreeMap::new();
+        for raw in own {
+            passed.entry(raw.source.layer()).or_insert_with(|| raw.source.clone());
+        }
+        let stays = |raw: &Raw| !passed.contains_key(&raw.source.layer());
+        openings.addresses.retain(stays);
+        openings.keys.retain(stays);
+        openings.own_layer = passed.keys().next_back().copied();
+        for source in passed.values() {
+            let problem = format!(
+                "leads to Althing itself, which is for other programs; it is passed over here, with \
+                 what is set beside it for {}",
+                row.title
+            );
+            self.warn(id, "base_url", source, problem);
+        }
+    }
+
     /// The address. A wrong one is no reason to send things to another: then there is none, and
     /// the warning is for whoever would have used it.
-    fn base_url(&mut self, id: &str, row: &Provider) -> Result<Sourced<String>, Warning> {
-        let raw = self.value(id, row, "BASE_URL", "base_url").or_else(|| {
-            let host = (id == "ollama").then(|| self.layers.variable("OLLAMA_HOST")).flatten();
-            host.map(|raw| Raw { text: address::ollama_host(&raw.text), ..raw })
-        });
+    fn base_url(
+        &mut self,
+        id: &str,
+        row: &Provider,
+        addresses: Vec<Raw>,
+    ) -> Result<Sourced<String>, Warning> {
+        let raw = addresses.into_iter().next();
         let place = format!("providers.{id}.base_url");
         match raw {
             Some(Raw { text, source }) => match address::base_url(row, &text, source.is_local()) {
@@ -250,8 +336,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// The first usable key; every unusable one above it is a warning.
-    fn key(&mut self, id: &str, row: &Provider) -> Option<Sourced<Secret>> {
+    /// Whatever is set as a key.
+    fn keys(&mut self, id: &str, row: &Provider) -> Vec<Raw> {
         let named = self.in_file(id, "api_key_env");
         let names: Vec<&str> = match &named {
             Some(raw) => vec![raw.text.as_str()],
@@ -268,7 +354,12 @@ impl<'a> Reader<'a, '_> {
             // What it names is not shown: people put the key itself here by mistake.
             self.warn(id, "api_key_env", &raw.source, "names a variable that is not set");
         }
-        raws.into_iter().find_map(|raw| match key::key(row, &raw.text) {
+        raws
+    }
+
+    /// The first usable key; every unusable one above it is a warning.
+    fn key(&mut self, id: &str, row: &Provider, keys: Vec<Raw>) -> Option<Sourced<Secret>> {
+        keys.into_iter().find_map(|raw| match key::key(row, &raw.text) {
             Ok(value) => Some(Sourced { value, source: raw.source }),
             Err(problem) => {
                 self.warn(id, "api_key", &raw.source, problem);

@@ -12,6 +12,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Characters of a wrong value that a warning shows.
 const WRONG_CHARS_MAX: usize = 40;
+/// Sites whose pages may ask.
+const ORIGINS_MAX: usize = 100;
 /// Characters of a language's name.
 const LANGUAGE_CHARS_MAX: usize = 40;
 /// Characters of a model's name; see also the lists of providers.
@@ -57,6 +59,7 @@ pub(super) static SETTINGS: &[Setting] = &[
              |it| whole(it.text, 10..=3_600), text),
     setting!(local_idle_seconds, "ALTHING_LOCAL_IDLE_SECONDS", true,
              |it| whole(it.text, 1..=86_400), text),
+    setting!(http_origins, "ALTHING_HTTP_ORIGINS", false, |it| origins(it.text), list),
     setting!(pause_seconds, "QUORUM_PAUSE_TIMEOUT", true, |it| whole(it.text, 0..=86_400), text),
     setting!(execution_mode, "QUORUM_EXECUTION_MODE", true, |it| choice(it.text), name),
     setting!(report_dir, "QUORUM_REPORT_DIR", true, folder, path),
@@ -186,6 +189,32 @@ fn model_names(text: &str) -> Result<Vec<String>, String> {
         Some(name) => Err(format!("{} cannot be the name of a model", wrong(name))),
         None => Ok(names),
     }
+}
+
+/// Sites whose pages may ask. Every site at once is nobody's wish: any page could use the models.
+fn origins(text: &str) -> Result<Vec<String>, String> {
+    let all: Vec<&str> = split_list(text).collect();
+    if all.len() > ORIGINS_MAX {
+        return Err(format!("names {} sites; at most {ORIGINS_MAX} are kept", all.len()));
+    }
+    all.into_iter().map(origin).collect()
+}
+
+/// An origin as browsers write it: in small letters, and without a port that is the usual one.
+fn origin(text: &str) -> Result<String, String> {
+    let lower = text.trim_end_matches('/').to_ascii_lowercase();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]_+".contains(c);
+    let parts = lower.split_once("://").filter(|(scheme, host)| {
+        let fit = |part: &str| !part.is_empty() && part.chars().all(is_plain);
+        fit(scheme) && fit(host)
+    });
+    let Some((scheme, host)) = parts else {
+        let wrong = wrong(text);
+        return Err(format!("must be sites such as https://app.example, not {wrong}"));
+    };
+    let usual = [("http", ":80"), ("https", ":443")];
+    let port = usual.iter().find(|(it, _)| *it == scheme).map_or("", |(_, port)| port);
+    Ok(format!("{scheme}://{}", host.strip_suffix(port).unwrap_or(host)))
 }
 
 /// The entries of a comma list, trimmed, without the empty ones.

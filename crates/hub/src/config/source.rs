@@ -24,6 +24,17 @@ pub enum Source {
 }
 
 impl Source {
+    /// Which layer it is of, the highest first.
+    pub(super) fn layer(&self) -> u8 {
+        match self {
+            Source::Process(_) => 0,
+            Source::Local(_) | Source::Quorum(_) => 1,
+            Source::File(_) => 2,
+            Source::Stored => 3,
+            Source::Default => 4,
+        }
+    }
+
     /// Whether it stands in the folder the person happens to be in, and not in one of their own.
     pub fn is_local(&self) -> bool {
         matches!(self, Source::Local(_))

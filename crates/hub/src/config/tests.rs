@@ -3,6 +3,7 @@
 mod agents;
 mod extensions;
 mod files;
+mod own;
 mod secrets;
 mod servers;
 mod values;

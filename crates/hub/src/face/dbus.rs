@@ -1,7 +1,8 @@
 //! The capability service on the session bus, with D-Bus's own types.
 //!
 //! `requests.rs` has every request once; `interfaces.rs` and `messages.rs` are its two forms,
-//! `gate.rs` knows who calls, `fields.rs` and `words.rs` read and write `a{sv}`.
+//! `gate.rs` knows who calls, `fields.rs` and `words.rs` read and write `a{sv}`, `outgoing.rs` has
+//! what the bus cannot carry, and `stay.rs` comes back to a bus that was lost.
 
 mod address;
 pub mod client;
@@ -9,8 +10,10 @@ mod fields;
 mod gate;
 mod interfaces;
 mod messages;
+mod outgoing;
 mod refusal;
 mod requests;
+mod stay;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -18,6 +21,8 @@ mod words;
 pub use address::BusAddress;
 pub use client::Client;
 pub use gate::{CALL_BYTES_MAX, CALLS_BYTES_MAX, CALLS_MAX, CLIENTS_MAX};
+pub use outgoing::REPLY_BYTES_MAX;
+pub use stay::{Lives, News};
 
 use crate::service::Service;
 use crate::service::words::Change;
@@ -26,6 +31,7 @@ use futures_util::StreamExt;
 use gate::Gate;
 use interfaces::{Chat, Connections, Metrics, Models, Providers, Root, Routing, Streams};
 use messages::Messages;
+use outgoing::Outgoing;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -64,18 +70,10 @@ const LEAVE_MS_MAX: u64 = 2_000;
 /// The service, on the bus under its name.
 pub struct Face {
     service: Arc<Service>,
+    address: BusAddress,
     bus: Connection,
     gate: Arc<Gate>,
     leaving: NameOwnerChangedStream,
-}
-
-/// Serves until `stop`, or until the bus goes away, which is an error.
-pub async fn serve(
-    service: Arc<Service>,
-    address: BusAddress,
-    stop: CancellationToken,
-) -> Result<()> {
-    Face::open(service, &address).await?.run(stop).await
 }
 
 impl Face {
@@ -87,7 +85,7 @@ impl Face {
         let leaving = daemon.receive_name_owner_changed_with_args(&[(2, "")]).await;
         let leaving = leaving.map_err(broken)?;
         let gate = Gate::new(service.clone(), daemon.clone());
-        let face = Face { service, bus, gate, leaving };
+        let face = Face { service, address: address.clone(), bus, gate, leaving };
         face.offer().await.map_err(broken)?;
         let flags = RequestNameFlags::DO_NOT_QUEUE;
         match face.bus.request_name_with_flags(BUS_NAME, flags).await {
@@ -111,15 +109,19 @@ impl Face {
         Ok(())
     }
 
-    /// Announces changes and sees clients leave, until `stop` or the end of the bus.
+    /// Announces changes and sees clients leave, until `stop`, or until the bus goes away, which is
+    /// an error.
     pub async fn run(mut self, stop: CancellationToken) -> Result<()> {
         let outcome = self.attend(&stop).await;
         self.gate.close();
         let bus = self.bus.clone();
         drop(self);
-        let leave = Duration::from_millis(LEAVE_MS_MAX);
-        // Past the limit the connection goes with the process.
-        let _ = tokio::time::timeout(leave, bus.graceful_shutdown()).await;
+        // Nothing leaves over a bus that is gone.
+        if outcome.is_ok() {
+            let leave = Duration::from_millis(LEAVE_MS_MAX);
+            // Past the limit the connection goes with the process.
+            let _ = tokio::time::timeout(leave, bus.graceful_shutdown()).await;
+        }
         outcome
     }
 
@@ -138,7 +140,7 @@ impl Face {
                 },
                 change = changes.recv() => match change {
                     // A signal that cannot be sent means that the bus is gone, seen above.
-                    Ok(change) => { let _ = announce(&emitter, &change).await; }
+                    Ok(change) => { let _ = announce(&emitter, &change.carried()).await; }
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return Err(Fault::internal("changes ended")),
                 },

@@ -2,10 +2,13 @@
 //! Anthropic's. It listens on loopback only, wants a token, and translates; it holds no logic.
 
 mod body;
+mod cors;
 mod dialect;
 mod discussion;
 mod embeddings;
 mod guard;
+mod hops;
+mod ignored;
 mod listen;
 mod models;
 mod pass;
@@ -20,14 +23,13 @@ mod token;
 mod web;
 mod wire;
 
-pub use listen::{Bound, serve};
+pub use listen::{Bound, Door, serve};
 pub use token::Token;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+pub use crate::config::HTTP_ADDRESS as ADDRESS;
 
-/// Where the face listens unless somebody says otherwise.
-pub const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 11535);
+use std::net::SocketAddr;
+use std::time::Duration;
 
 /// How the face listens.
 #[derive(Debug, Clone)]

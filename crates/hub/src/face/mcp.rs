@@ -11,14 +11,15 @@ use althing_stdx::{Fault, Result};
 use futures_util::future::{BoxFuture, FutureExt};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ServerCapabilities, ServerConfig, Tool,
+    JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, Peer, ServerHandler, ServiceExt};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tools::Said;
 
 const INSTRUCTIONS: &str = "Several models around one table: `ask` puts a question to them and \
      gives what they came to, `plan` lets them plan a task, `complete` asks one of them, `models` \
@@ -103,7 +104,10 @@ impl ServerHandler for Desk {
         };
         // What the model did wrong is for the model to read, so it is a result.
         let result = match done {
-            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+            Ok(said) => {
+                let result = CallToolResult::success(vec![ContentBlock::text(said.text)]);
+                result.with_meta(said.answered_by.map(about_target))
+            }
             Err(fault) => {
                 let text = format!("{} ({})", fault.message, fault.kind.name());
                 CallToolResult::error(vec![ContentBlock::text(text)])
@@ -119,14 +123,22 @@ impl Desk {
         &self,
         name: &str,
         arguments: JsonObject,
-    ) -> Result<BoxFuture<'static, Result<String>>, ErrorData> {
+    ) -> Result<BoxFuture<'static, Result<Said>>, ErrorData> {
         let offer = self.service.library.workers().offer().await;
         if !offer.tools().iter().any(|tool| tool.name == name) {
             return Err(ErrorData::invalid_params(format!("no tool '{name}'"), None));
         }
         let name = name.to_string();
-        Ok(async move { offer.call(&name, arguments).await.map(tools::cut) }.boxed())
+        let called = async move { offer.call(&name, arguments).await.map(tools::cut) };
+        Ok(called.map(|text| text.map(Said::from)).boxed())
     }
+}
+
+/// The field of a result's `_meta` that names who answered, as `provider:model`.
+const ANSWERED_BY: &str = "althing/answered-by";
+
+fn about_target(target: String) -> MetaObject {
+    MetaObject(JsonObject::from_iter([(ANSWERED_BY.to_string(), Value::from(target))]))
 }
 
 fn object(schema: Value) -> Arc<JsonObject> {

@@ -4,6 +4,7 @@
 mod advisor;
 mod discussion;
 mod ending;
+mod look;
 mod memory;
 mod models;
 mod params;
@@ -16,12 +17,13 @@ mod validate;
 mod wire;
 
 use crate::book::Book;
-use crate::discover::{self, Found};
+use crate::discover::Found;
 use crate::runs::Runs;
 use althing_jsonrpc::{
     Cx, Ended, Error, Handler, Limits, Ndjson, Options, Peer, RawValue, Value, connect,
 };
 use ending::Watched;
+use look::Look;
 use memory::Memory;
 use params::Params;
 use place::Place;
@@ -36,8 +38,6 @@ use tokio::time::timeout;
 pub const PROTOCOL_VERSION: &str = "1.0.0";
 /// A longer line is refused and skipped.
 const LINE_BYTES_MAX: usize = 1_000_000;
-/// How long providers may take to list their models, in the background.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long what was asked may take once the frontend leaves; then it is dropped.
 const FINISH_MAX: Duration = Duration::from_millis(400);
 /// How long a frontend that leaves may take to read what it is owed; then that is dropped.
@@ -59,6 +59,7 @@ pub(crate) struct Backend {
     runs: Runs,
     memory: Memory,
     found: RwLock<Found>,
+    look: Look,
     place: Place,
 }
 
@@ -83,13 +84,6 @@ impl Backend {
         let found = self.memory.recall_found(&self.book().config);
         *self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = found;
     }
-
-    /// Looks for models beside everything else; no request waits for it.
-    async fn look_around(&self) {
-        let found = discover::discover(&self.book(), self.runs.library.gateway(), PATIENCE).await;
-        *self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = found.clone();
-        self.memory.remember_found(&found).await;
-    }
 }
 
 /// Serves one frontend until it leaves or `stop` resolves, and less than a second longer: a running
@@ -106,8 +100,8 @@ where
     W: AsyncWrite + Unpin + Send,
 {
     let memory = Memory::open(runs.library.store().clone(), &home).await;
-    let (found, place) = (RwLock::default(), Place::default());
-    let backend = Arc::new(Backend { runs, memory, found, place });
+    let (found, look, place) = (RwLock::default(), Look::default(), Place::default());
+    let backend = Arc::new(Backend { runs, memory, found, look, place });
     backend.refresh().await;
     backend.recall();
     let (reader, left) = Watched::new(reader);
@@ -116,13 +110,11 @@ where
     let (peer, driver) =
         connect(reader, writer, Ndjson::new(LINE_BYTES_MAX), Face(backend.clone()), options);
     let mut driver = std::pin::pin!(driver);
-    let looking = async {
-        backend.look_around().await;
-        std::future::pending::<()>().await;
-    };
     let ended = tokio::select! {
+        // In this order, so that who asks at once is told what is known without asking anybody.
+        biased;
+        never = look::look_around(&backend) => match never {},
         ended = &mut driver => ended,
-        () = looking => unreachable!("it looks around once and waits"),
         () = left.notified() => {
             backend.place.close();
             finish(&peer, driver.as_mut(), std::future::pending()).await

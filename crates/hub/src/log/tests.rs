@@ -213,3 +213,31 @@ async fn what_is_lost_is_told_to_all_who_start_together() {
         assert_eq!(saved.unwrap_err().message, "run r1: event 2 came where 3 was due");
     }
 }
+
+/// A store that is locked, or a disk that is full, ends no run: what follows is shown and not saved.
+#[tokio::test]
+async fn a_run_goes_on_unsaved_and_says_so() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    let log = new_log(&store).await;
+    log.append(started("why?")).await.unwrap();
+    log.append(call()).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // Nobody is waited for, so that the test takes no time.
+    store.hasten();
+    log.append(call()).await.unwrap();
+    let last = log.so_far().pop().unwrap().what;
+    let What::Warned { code, message } = last else { panic!("{last:?}") };
+    assert_eq!(code, UNSAVED);
+    assert!(message.contains("From here on this run is not saved") && message.contains("locked"));
+    assert!(log.loss().is_some());
+    other.execute_batch("ROLLBACK").unwrap();
+    log.append(delta("a")).await.unwrap();
+    log.append(ended()).await.unwrap();
+    assert!(log.is_over());
+    let warnings = log.so_far().iter().filter(|it| matches!(it.what, What::Warned { .. })).count();
+    assert_eq!((warnings, log.so_far().len()), (1, 6));
+    assert_eq!(store.events("r1").await.unwrap().len(), 2, "nothing is saved behind a gap");
+    assert_eq!(store.run("r1").await.unwrap().standing, Standing::Stopped);
+}

@@ -2,11 +2,13 @@
 
 mod count;
 mod messages;
+mod noted;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use count::Counted;
 pub use messages::{affinity, check_messages};
+pub use noted::NotedVoice;
 
 use super::Service;
 use super::words::{Caller, CompleteRequest, Completion};
@@ -16,7 +18,6 @@ use crate::workers::{Tooled, split_tools};
 use althing_assembly::demo::Pace;
 use althing_chat::{Answer, Ask, Message, Model};
 use althing_gateway::Target;
-use althing_gateway::route::Answered;
 use althing_stdx::{Fault, Kind, Result};
 use std::sync::Arc;
 
@@ -34,9 +35,20 @@ impl Service {
     /// As `voice`; behind a name that ends in `+tools`, the functions of workers are called for it,
     /// unless a request brings tools of its own.
     pub async fn tooled(&self, name: &str, affinity: Option<u64>) -> Result<Arc<dyn Model>> {
+        Ok(self.tooled_noting(name, affinity).await?.0)
+    }
+
+    /// As `tooled`, and beside the voice who answers for it.
+    pub async fn tooled_noting(
+        &self,
+        name: &str,
+        affinity: Option<u64>,
+    ) -> Result<(Arc<dyn Model>, Arc<NotedVoice>)> {
         let (bare, has_tools) = split_tools(name);
-        let voice = self.voice(bare, affinity)?;
-        if has_tools { Ok(self.with_tools(voice).await) } else { Ok(voice) }
+        let noted = Arc::new(NotedVoice::new(self.counted(bare, affinity)?));
+        let voice: Arc<dyn Model> = noted.clone();
+        let voice = if has_tools { self.with_tools(voice).await } else { voice };
+        Ok((voice, noted))
     }
 
     /// `voice` with what workers offer.
@@ -47,8 +59,17 @@ impl Service {
     /// As `voice`, with what other processes have just written, and for a name that nobody knows
     /// the providers are asked for their models.
     pub async fn find_voice(&self, name: &str, affinity: Option<u64>) -> Result<Arc<dyn Model>> {
+        Ok(self.find_voice_noting(name, affinity).await?.0)
+    }
+
+    /// As `find_voice`, and beside the voice who answers for it.
+    pub async fn find_voice_noting(
+        &self,
+        name: &str,
+        affinity: Option<u64>,
+    ) -> Result<(Arc<dyn Model>, Arc<NotedVoice>)> {
         self.find_targets(name).await?;
-        self.tooled(name, affinity).await
+        self.tooled_noting(name, affinity).await
     }
 
     /// What a name means, in the order in which it is tried; empty: a demo voice.
@@ -85,9 +106,8 @@ impl Service {
             let count = request.tools.len();
             return Err(Fault::invalid(format!("tools: at most {TOOLS_MAX}, not {count}")));
         }
-        let (name, has_tools) = split_tools(&request.model_id);
-        let voice = self.find_counted(name, Some(affinity(&messages))).await;
-        let voice = voice.map_err(lineup::in_field("model_id"))?;
+        let found = self.find_voice_noting(&request.model_id, Some(affinity(&messages))).await;
+        let (voice, noted) = found.map_err(lineup::in_field("model_id"))?;
         let ask = Ask {
             messages,
             tools: request.tools,
@@ -96,23 +116,13 @@ impl Service {
             stream: false,
             ..Ask::new("", "")
         };
-        let (id, voice) = (voice.id().to_string(), Arc::new(voice));
-        let (speaking, answered) = match has_tools && ask.tools.is_empty() {
-            true => (self.with_tools(voice).await.speak(ask), Answered::default()),
-            false => voice.speak_noting(ask),
-        };
-        let answer = Answer::collect(speaking).await?;
+        let answer = Answer::collect(voice.speak(ask)).await?;
         Ok(Completion {
             message: Message::calls(answer.text, answer.tool_calls),
             reasoning: answer.reasoning,
             usage: answer.usage,
-            answered_by: answered.get().map_or(id, Target::id),
+            answered_by: noted.answered_by().unwrap_or_else(|| noted.id().to_string()),
         })
-    }
-
-    async fn find_counted(&self, name: &str, affinity: Option<u64>) -> Result<Counted> {
-        self.find_targets(name).await?;
-        self.counted(name, affinity)
     }
 
     fn counted(&self, name: &str, affinity: Option<u64>) -> Result<Counted> {

@@ -7,8 +7,11 @@ use crate::discover;
 use crate::export;
 use crate::lineup::{self, Lineup};
 use crate::runs::{Request, Run};
-use althing_assembly::event::{Note, Outcome, Parts, Quoted, Speech, Synthesis, What};
+use althing_assembly::event::{
+    CONCLUDED_EARLY, Note, Outcome, Parts, Quoted, Speech, Synthesis, What,
+};
 use althing_assembly::{Event, Method};
+use althing_chat::Attachment;
 use althing_stdx::Result;
 use std::time::Duration;
 
@@ -20,11 +23,14 @@ pub struct Discussion {
     pub question: String,
     /// What was said or given before the question.
     pub context: Vec<Quoted>,
+    /// Pictures and documents that came with it.
+    pub attachments: Vec<Attachment>,
     pub method: &'static Method,
     /// Empty: the configured line-up, else one chosen from what is found.
     pub models: Vec<String>,
     pub rounds: Option<u32>,
     pub language: Option<String>,
+    /// None where the person set none either: no limit.
     pub max_cost_usd: Option<f64>,
 }
 
@@ -51,6 +57,7 @@ impl Service {
             estimate_usd: estimate(&lineup, &wanted, rounds),
             question: wanted.question,
             context: wanted.context,
+            attachments: wanted.attachments,
             method: wanted.method,
             lineup,
             roles: None,
@@ -59,7 +66,8 @@ impl Service {
             synthesizer: *config.synthesizer,
             language: wanted.language.or_else(|| config.language.value.clone()),
             pause: None,
-            max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(*config.max_cost_usd)),
+            max_cost_usd: wanted.max_cost_usd.or_else(|| config.cost_limit()),
+            concludes_at_limit: true,
             continues: None,
             tools: vec![],
             workers: true,
@@ -87,7 +95,8 @@ fn estimate(lineup: &Lineup, wanted: &Discussion, rounds: u32) -> Option<f64> {
     let seats = lineup.seats.len();
     let calls = (wanted.method.calls)(seats, seats * rounds as usize);
     let context: usize = wanted.context.iter().map(|it| it.text.len()).sum();
-    let estimate = lineup::estimate(lineup, calls, wanted.question.len() + context);
+    let beside: usize = wanted.attachments.iter().map(Attachment::as_chars).sum();
+    let estimate = lineup::estimate(lineup, calls, wanted.question.len() + context + beside);
     estimate.usd.filter(|_| estimate.unpriced == 0)
 }
 
@@ -162,6 +171,8 @@ fn describe_verdict(synthesis: &Synthesis) -> String {
     for (title, part) in parts.into_iter().filter(|(_, part)| !part.trim().is_empty()) {
         text.push_str(&format!("\n\n{title}: {}", part.trim()));
     }
+    let early = synthesis.more.iter().filter(|more| more.name == CONCLUDED_EARLY);
+    early.for_each(|more| text.push_str(&format!("\n\n{}: {}", more.name, more.text)));
     let consensus = synthesis.consensus.as_deref().unwrap_or("not stated");
     text.push_str(&format!("\n\nConsensus: {consensus}"));
     text

@@ -17,7 +17,7 @@ use crate::discover::listing;
 use crate::log::now_ms;
 use crate::secrets::Secrets;
 use crate::service::changes::Changes;
-use crate::store::{NewProvider, Stored};
+use crate::store::{NewProvider, Store, Stored};
 use althing_gateway::Access;
 use althing_gateway::login::{Device, Keep, Kept, LOGINS, Login, Started, Tokens, login_row};
 use althing_stdx::text::one_line;
@@ -37,11 +37,18 @@ const COMPLETE_WAIT: Duration = Duration::from_secs(18);
 const LIST_WAIT: Duration = Duration::from_secs(5);
 /// Characters of a wrong value that are repeated.
 const SHOWN_CHARS_MAX: usize = 40;
+/// Characters of why a login is over.
+const NOTE_CHARS_MAX: usize = 400;
 
 /// Who opens a provider that was logged in to.
 pub(crate) fn open(means: &Means, row: &Stored) -> Result<Arc<dyn Access>> {
     let login = login(means, &row.row)?;
-    let keep = TokensOf { secrets: means.secrets.clone(), id: login_id(&row.id) };
+    let keep = TokensOf {
+        secrets: means.secrets.clone(),
+        store: means.store.clone(),
+        login: login.clone(),
+        provider: row.id.clone(),
+    };
     Ok(login.session(Arc::new(keep)))
 }
 
@@ -54,16 +61,19 @@ fn login(means: &Means, provider_type: &str) -> Result<Login> {
     Ok(means.gateway.login(login_flow(&means.world, row)?))
 }
 
-/// The tokens of one provider among the secrets.
+/// The tokens of one provider among the secrets, and beside it in the store how its login stands.
 struct TokensOf {
     secrets: Secrets,
-    id: String,
+    store: Store,
+    login: Login,
+    provider: String,
 }
 
 impl Keep for TokensOf {
     fn load(&self) -> BoxFuture<'_, Result<Option<Tokens>>> {
         Box::pin(async {
-            let kept = self.secrets.get(&self.id).await?.map(|it| Kept::from_secret(&it));
+            let kept = self.secrets.get(&login_id(&self.provider)).await?;
+            let kept = kept.map(|it| Kept::from_secret(&it));
             Ok(kept.transpose()?.and_then(|kept| match kept {
                 Kept::Done(tokens) => Some(tokens),
                 Kept::Pending(_) => None,
@@ -74,10 +84,21 @@ impl Keep for TokensOf {
     fn save<'a>(&'a self, tokens: &'a Tokens) -> BoxFuture<'a, Result<()>> {
         Box::pin(async {
             // A provider that is gone by now leaves nothing behind.
-            if self.secrets.get(&self.id).await?.is_none() {
+            let id = login_id(&self.provider);
+            if self.secrets.get(&id).await?.is_none() {
                 return Ok(());
             }
-            self.secrets.set(&self.id, &Kept::Done(tokens.clone()).to_secret()?).await
+            self.secrets.set(&id, &Kept::Done(tokens.clone()).to_secret()?).await?;
+            let address = self.login.address(tokens);
+            self.store.note_login(&self.provider, address, None).await
+        })
+    }
+
+    fn note_end<'a>(&'a self, why: &'a Fault) -> BoxFuture<'a, ()> {
+        Box::pin(async {
+            let why = one_line(&why.message, NOTE_CHARS_MAX);
+            // Where it cannot be noted the next call finds it out again.
+            let _ = self.store.note_login(&self.provider, None, Some(why)).await;
         })
     }
 }
@@ -98,6 +119,7 @@ impl Service {
             local_path: None,
         };
         let row = self.store.add_provider(new, now_ms() as i64).await?;
+        let note = login.notice().map(str::to_string);
         let polling = self.polling(row, login, started.device.clone());
         if let Err(fault) = polling.keep(&Kept::Pending(started.device.clone())).await {
             polling.leave_nothing().await;
@@ -106,7 +128,7 @@ impl Service {
         self.library.reload().await?;
         let provider_id = polling.row.id.clone();
         polling.begin(Some(caller.connection.clone()));
-        Ok((Added { provider_id, note: None }, challenge(started)))
+        Ok((Added { provider_id, note }, challenge(started)))
     }
 
     /// Waits a while for the login's end. The credentials go once, to the one who started it.
@@ -171,8 +193,9 @@ impl Service {
                 self.polling(row, login, device).begin(None);
                 Ok(())
             }
-            Some(Kept::Done(_)) => {
-                self.store.update_provider(&Stored { enabled: true, ..row }).await?;
+            Some(Kept::Done(tokens)) => {
+                let base_url = login(self.library.means(), &row.row)?.address(&tokens);
+                self.store.update_provider(&Stored { enabled: true, base_url, ..row }).await?;
                 self.library.reload().await
             }
             None => Err(pending()),
@@ -235,7 +258,8 @@ impl Polling {
 
     async fn done(&self, tokens: Tokens) {
         let credentials = credentials(&tokens);
-        let enabled = Stored { enabled: true, ..self.row.clone() };
+        let base_url = self.login.address(&tokens);
+        let enabled = Stored { enabled: true, base_url, ..self.row.clone() };
         let kept = async {
             self.keep(&Kept::Done(tokens)).await?;
             let is_there = self.library.store().update_provider(&enabled).await?;

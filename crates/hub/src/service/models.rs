@@ -113,7 +113,7 @@ impl Service {
     }
 }
 
-fn is_provider(book: &Book, id: &str) -> bool {
+pub(super) fn is_provider(book: &Book, id: &str) -> bool {
     book.endpoint(id).is_some() || book.entry(id).is_some()
 }
 

@@ -9,11 +9,11 @@ pub(crate) use wanted::checked_name;
 use super::Service;
 use super::words::{AddApiKey, Added, ProviderInfo, ProviderKind};
 use crate::book::{Entry, key_id, login_id};
-use crate::config::{Configured, Source};
+use crate::config::{Configured, Own, Source};
 use crate::discover::listing;
 use crate::log::now_ms;
 use crate::store::{NewProvider, Stored};
-use althing_gateway::Listed;
+use althing_gateway::{Endpoint, Listed};
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 use std::time::Duration;
@@ -29,7 +29,9 @@ impl Service {
     /// that does not answer is kept and checked when it is first used.
     pub async fn add_api_key(&self, wanted: AddApiKey) -> Result<Added> {
         let wanted = Wanted::read(wanted)?;
-        let endpoint = wanted.endpoint(&self.library.book().config);
+        let config = self.library.book().config.clone();
+        let endpoint = wanted.endpoint(&config);
+        check_elsewhere(&endpoint, &Own::read(&config.data_dir))?;
         let checked = match self.gateway.list(&endpoint, CHECK_WAIT).await {
             Err(fault) if fault.kind == Kind::BadKey => return Err(fault),
             checked => checked,
@@ -55,7 +57,11 @@ impl Service {
         };
         let configured = book.config.endpoints.iter().filter(is_there);
         let configured = configured.map(|it| set_up(it, book.entry(&it.endpoint.id)));
-        let added = book.entries.iter().map(|it| added(it, book.endpoint(&it.row.id)));
+        let no_runner = self.library.means().runners.trouble();
+        let added = book.entries.iter().map(|it| {
+            let no_runner = no_runner.as_ref().filter(|_| it.row.kind == ProviderKind::Local);
+            added(it, book.endpoint(&it.row.id), no_runner)
+        });
         Ok(configured.chain(added).collect())
     }
 
@@ -133,6 +139,14 @@ impl Service {
     }
 }
 
+/// A provider is somebody else's server: one's own would ask itself.
+fn check_elsewhere(endpoint: &Endpoint, own: &Own) -> Result<()> {
+    match own.leads_here(&endpoint.base_url, endpoint.key.as_ref()) {
+        Some(why) => Err(Fault::invalid(format!("{why}; a provider is another server"))),
+        None => Ok(()),
+    }
+}
+
 /// A provider of the environment, the files, or found on this machine.
 fn set_up(configured: &Configured, hidden: Option<&Entry>) -> ProviderInfo {
     let endpoint = &configured.endpoint;
@@ -154,9 +168,13 @@ fn set_up(configured: &Configured, hidden: Option<&Entry>) -> ProviderInfo {
     }
 }
 
-/// A provider that was added.
-fn added(entry: &Entry, configured: Option<&Configured>) -> ProviderInfo {
-    let Entry { row, trouble } = entry;
+/// A provider that was added. `no_runner` says why its model cannot be loaded, where it cannot.
+fn added(
+    entry: &Entry,
+    configured: Option<&Configured>,
+    no_runner: Option<&String>,
+) -> ProviderInfo {
+    let Entry { row, trouble, login_over } = entry;
     let endpoint = configured.map(|it| &it.endpoint).filter(|_| trouble.is_none());
     // A model in a file has no address.
     let place = endpoint.map(|it| it.base_url.clone()).filter(|url| !url.is_empty());
@@ -168,10 +186,15 @@ fn added(entry: &Entry, configured: Option<&Configured>) -> ProviderInfo {
         provider_type: row.row.clone(),
         base_url: place.or_else(|| row.base_url.clone()),
         local_path: row.local_path.clone(),
-        enabled: row.enabled && trouble.is_none(),
+        enabled: row.enabled && trouble.is_none() && login_over.is_none(),
         source: Source::Stored.to_string(),
         key_hint: endpoint.and_then(|it| it.key.as_ref()).map(|key| key.hint()),
-        note: trouble.clone().or_else(unchecked),
+        note: [trouble.as_ref(), login_over.as_ref(), no_runner]
+            .into_iter()
+            .flatten()
+            .next()
+            .cloned()
+            .or_else(unchecked),
     }
 }
 

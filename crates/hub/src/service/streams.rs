@@ -9,6 +9,7 @@ mod talk;
 mod tests;
 
 use super::Service;
+use super::chat::NotedVoice;
 use super::words::{Caller, Received};
 use crate::lineup::in_field;
 use althing_chat::{Message, Model, Tool};
@@ -75,17 +76,17 @@ impl Service {
         tools: Vec<Tool>,
     ) -> Result<()> {
         let line = self.streams.line(caller, stream_id)?;
-        let voice = self.partner(&line.partner).await?;
-        line.send(voice, message, tools)
+        let (voice, noted) = self.partner(&line.partner).await?;
+        line.send(voice, Some(noted), message, tools)
     }
 
-    async fn partner(&self, partner: &Partner) -> Result<Arc<dyn Model>> {
-        let voice = self.find_voice(&partner.model_id, Some(partner.affinity)).await;
-        voice.map_err(in_field("model_id"))
+    async fn partner(&self, partner: &Partner) -> Result<(Arc<dyn Model>, Arc<NotedVoice>)> {
+        let found = self.find_voice_noting(&partner.model_id, Some(partner.affinity)).await;
+        found.map_err(in_field("model_id"))
     }
 
-    /// The next pieces of the reply: at most `max_chunks` of text that are there already, else one
-    /// tool call, else the end. Nothing within `wait` is no error and no chunk.
+    /// The next pieces of the reply: at most `max_chunks` of text that are there already, or of
+    /// thoughts where these come first, else one tool call, else the end. Nothing within `wait` is no error and no chunk.
     pub async fn receive_stream(
         &self,
         caller: &Caller,

@@ -3,6 +3,7 @@
 
 use althing_chat::{Message, Tool, ToolCall, Usage};
 use althing_stdx::redact::Secret;
+use std::time::Duration;
 
 /// How a provider came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +124,17 @@ pub struct TargetState {
     pub target: RouteTarget,
     /// Why it is skipped; none: it can be asked.
     pub dead: Option<String>,
+    /// Why it is left alone for a while.
+    pub rest: Option<TargetRest>,
+}
+
+/// A pause of a target, or of all targets of an alias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetRest {
+    /// What the target did: the name of a kind.
+    pub why: String,
+    /// How long it is still left alone.
+    pub wait: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -147,11 +159,15 @@ pub struct Completion {
 /// What `ReceiveStream` gives.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Received {
+    /// What the model thinks before it answers, where it tells; never together with text.
+    pub reasoning: String,
     /// At most `max_chunks` pieces of text; none after a time-out.
     pub chunks: Vec<String>,
     pub tool_call: Option<ToolCall>,
     pub done: bool,
     pub usage: Option<Usage>,
+    /// With `done`: `provider:model` that answered.
+    pub answered_by: Option<String>,
 }
 
 /// What happened between two instants.

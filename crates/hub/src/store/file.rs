@@ -2,6 +2,7 @@
 //! place, and never deleted.
 
 use super::schema;
+use crate::data_folder::secure_data_folder;
 use althing_stdx::{Fault, Kind, Result};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -65,6 +66,9 @@ impl Place {
     /// The connection that writes: makes and updates the file where that is needed.
     pub fn open(&self) -> Result<Connection> {
         if let Place::File(path) = self {
+            if let Some(folder) = path.parent() {
+                secure_data_folder(folder)?;
+            }
             create(path).map_err(|error| cannot_create(path, &error))?;
         }
         let ready = || -> Result<Connection, Trouble> {
@@ -155,15 +159,13 @@ fn create(path: &Path) -> io::Result<()> {
     // past this point while the new file is open here, and one that is there is never opened.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(folder) = path.parent() {
-        create_folder(folder)?;
-    }
     match private_file().create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         created => return created.map(drop),
     }
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 != 0 {
+    let found = fs::symlink_metadata(path)?;
+    // The file behind a link is the person's own arrangement: its mode stays.
+    if !found.is_symlink() && found.permissions().mode() & 0o077 != 0 {
         fs::set_permissions(path, Permissions::from_mode(FILE_MODE))?;
     }
     Ok(())

@@ -15,6 +15,10 @@ pub const PROVIDERS_MAX: usize = 200;
 pub const ALIASES_MAX: usize = 1_000;
 /// Where the writes are counted.
 const WRITES: &str = "book";
+/// Before the ids of providers whose logins are over; the value is why, as JSON text.
+const LOGINS_OVER: &str = "login-over/";
+/// Behind all of them.
+const LOGINS_OVER_END: &str = "login-over0";
 
 /// A provider that was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +77,8 @@ pub struct Shelf {
     pub providers: Vec<Stored>,
     pub models: BTreeMap<String, Vec<StoredModel>>,
     pub routes: BTreeMap<String, Vec<RouteTarget>>,
+    /// Why the logins of these providers are over.
+    pub logins_over: BTreeMap<String, String>,
 }
 
 impl Store {
@@ -119,7 +125,27 @@ impl Store {
             if with_models {
                 db.execute("DELETE FROM models WHERE provider = ?1", [&id])?;
             }
+            note_login_over(db, &id, None)?;
             count(db).map(|()| removed > 0)
+        })
+        .await
+    }
+
+    /// Notes how a provider's login stands: where its models are, and why it is over where it is.
+    /// Counts as a write only where it changes something.
+    pub async fn note_login(
+        &self,
+        id: &str,
+        base_url: Option<String>,
+        over: Option<String>,
+    ) -> Result<()> {
+        let id = id.to_string();
+        self.write(move |db| {
+            let sql = "UPDATE providers SET base_url = ?2
+                       WHERE id = ?1 AND ?2 IS NOT NULL AND base_url IS NOT ?2";
+            let is_moved = db.execute(sql, params![id, base_url])? > 0;
+            let is_noted = note_login_over(db, &id, over.as_deref())?;
+            if is_moved || is_noted { count(db) } else { Ok(()) }
         })
         .await
     }
@@ -155,6 +181,27 @@ impl Store {
     }
 }
 
+/// Says whether that is news.
+fn note_login_over(db: &Connection, id: &str, why: Option<&str>) -> Result<bool, Trouble> {
+    let key = format!("{LOGINS_OVER}{id}");
+    let Some(why) = why else {
+        return Ok(db.execute("DELETE FROM kv WHERE key = ?1", [key])? > 0);
+    };
+    // A provider that is gone by now leaves nothing behind.
+    let sql = "INSERT INTO kv SELECT ?1, json_quote(?2) FROM providers WHERE id = ?3
+               ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value";
+    Ok(db.execute(sql, [&key, why, id])? > 0)
+}
+
+fn logins_over(db: &Connection) -> Result<BTreeMap<String, String>, Trouble> {
+    let sql = "SELECT substr(key, 1 + length(?1)), value ->> '$' FROM kv
+               WHERE key > ?1 AND key < ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement
+        .query_map([LOGINS_OVER, LOGINS_OVER_END], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 fn count(db: &Connection) -> Result<(), Trouble> {
     kv::count(db, WRITES).map(drop)
 }
@@ -187,6 +234,7 @@ fn shelf(db: &Connection) -> Result<Shelf, Trouble> {
         let target = RouteTarget { provider_id: row.get(1)?, model_id: row.get(2)? };
         shelf.routes.entry(row.get(0)?).or_default().push(target);
     }
+    shelf.logins_over = logins_over(&all)?;
     Ok(shelf)
 }
 

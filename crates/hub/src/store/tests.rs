@@ -291,7 +291,7 @@ async fn a_path_that_cannot_be_is_named() {
     check_fault(
         Store::open(&path).map(drop),
         &path,
-        "internal: cannot create [data]/althing.db: File exists (os error 17)",
+        "internal: the data folder [data]: File exists (os error 17)",
     );
     let (_folder, path) = place();
     fs::create_dir_all(&path).unwrap();

@@ -4,7 +4,7 @@ use super::worker::Worker;
 use crate::config::Start;
 use althing_stdx::redact::{Secret, redact};
 use althing_stdx::{Fault, Kind};
-use multifrost::Error;
+use multifrost::{Error, Remote};
 use std::fmt;
 
 /// A shorter value of a variable is no key.
@@ -52,30 +52,24 @@ impl Worker {
 
     /// Why it could not be started or found.
     pub(super) fn not_started(&self, error: &Error) -> Fault {
-        match (self.start(), error) {
-            (Start::Run { words, .. }, Error::System(why)) => {
-                let program = words.first().map_or("", String::as_str);
-                self.fault(Kind::Upstream, format!("{why}: '{program}'"))
-            }
-            _ => self.told("", error),
-        }
+        self.told("", error)
     }
 
     /// Why a call failed.
     pub(super) fn told(&self, function: &str, error: &Error) -> Fault {
         let text = match error {
-            Error::Remote(text) if is_not_found(text, function) => {
+            Error::Remote(said) if is_not_found(said, function) => {
                 format!("Function '{function}' not found")
             }
             // The traceback is in the log.
-            Error::Remote(text) => {
-                let words = text.split("\nTraceback").next().unwrap_or(text).trim_end();
-                format!("{function} failed: {words}")
-            }
+            Error::Remote(said) => match said.kind() {
+                Some(kind) => format!("{function} failed: {kind}: {}", said.message()),
+                None => format!("{function} failed: {}", said.message()),
+            },
             error => error.to_string(),
         };
         let kind = match error {
-            Error::Remote(text) if is_not_found(text, function) => Kind::NotFound,
+            Error::Remote(said) if is_not_found(said, function) => Kind::NotFound,
             Error::NoService(_) => Kind::NotFound,
             Error::TimedOut(_) => Kind::TimedOut,
             Error::Arguments(_) | Error::TooLarge { .. } => Kind::InvalidParams,
@@ -99,7 +93,8 @@ const NOT_STARTED: &str = "cannot start the worker";
 
 /// Whether the worker is gone with this.
 pub(super) fn is_over(error: &Error) -> bool {
-    matches!(error, Error::Exited(_) | Error::Disconnected(_) | Error::Stopped | Error::System(_))
+    use Error::{Disconnected, Exited, NoService, Stopped, System};
+    matches!(error, Exited(_) | Disconnected(_) | NoService(_) | Stopped | System(_))
 }
 
 /// The first line and the last, which tells most where a program broke off. Node's last is its
@@ -123,8 +118,8 @@ pub(super) fn veiled(env: &[(String, Secret)], text: &str) -> String {
 }
 
 /// Whether the words say that there is no such function, in any of the languages.
-fn is_not_found(text: &str, function: &str) -> bool {
-    let first = text.lines().next().unwrap_or_default();
+fn is_not_found(said: &Remote, function: &str) -> bool {
+    let first = said.text().lines().next().unwrap_or_default();
     first.contains(&format!("Function '{function}' not found"))
         || first.contains(&format!("Function not found: {function}"))
 }

@@ -116,7 +116,7 @@ impl Visit {
         let worker = &self.worker;
         let said = match error {
             // Whole, with its traceback; whoever asked gets the first words.
-            Error::Remote(text) => Some(text.clone()),
+            Error::Remote(said) => Some(said.text().to_string()),
             // Its last words are there already.
             Error::Exited(exit) => Some(format!("ended: {}", exit.status)),
             error if is_over => Some(format!("ended: {error}")),

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::thread;
 
 use super::desk::Admitted;
+use super::functions::Failure;
 use super::reply::{Job, Step};
 use super::standby::Standby;
+use super::ticket::Ticket;
 use super::{Ended, Running};
 use crate::envelope::Packet;
 use crate::limits::ANSWER_MAX;
@@ -35,6 +37,14 @@ enum Reading {
 /// Serves a connection until it ends.
 pub(super) fn serve(child: Arc<Running>, link: Arc<Link>, inbox: Inbox, is_parent: bool) {
     child.links.add(&link);
+    link.limit_writes(ANSWER_MAX);
+    let weak = Arc::downgrade(&child);
+    link.when_free(move || {
+        if let Some(child) = weak.upgrade() {
+            child.desk.look_again();
+            child.start_waiting();
+        }
+    });
     let (inbox, standby) = (Mutex::new(inbox), Standby::default());
     Arc::new(Crew { child, link, inbox, standby, is_parent }).work();
 }
@@ -82,7 +92,10 @@ impl Crew {
                 Step::Run(job) => match self.child.desk.admit(job) {
                     Admitted::Now(job) => return Reading::Call(job, inbox.has_more()),
                     Admitted::Later => {}
-                    Admitted::Never(job) => send(&self.link, self.child.refuse(&job)),
+                    Admitted::Full => {
+                        self.link.flush();
+                        self.child.desk.wait_for_room(&self.link);
+                    }
                 },
             }
         }
@@ -98,7 +111,7 @@ impl Crew {
             if may_hold && Arc::ptr_eq(&job.ticket.link, &self.link) {
                 hold(&self.link, answer);
             } else {
-                send(&job.ticket.link, answer);
+                post(&job.ticket.link, answer);
             }
             next = self.child.desk.done(&job.ticket);
             if next.is_some() {
@@ -125,13 +138,59 @@ impl Crew {
     }
 }
 
-fn hold(link: &Arc<Link>, packet: Packet) {
-    if let Err(SendError::Full(packet)) = link.hold(packet) {
-        send(link, packet);
+impl Running {
+    /// Begins the calls that wait and may run, each on a thread of its own.
+    pub(super) fn start_waiting(self: &Arc<Running>) {
+        while let Some(job) = self.desk.start() {
+            let (child, ticket) = (self.clone(), job.ticket.clone());
+            let thread = thread::Builder::new().name("multifrost-call".into());
+            if thread.spawn(move || child.run_all(job)).is_err() {
+                post(&ticket.link, self.refuse(&ticket));
+                self.desk.drop_out(&ticket);
+            }
+        }
+    }
+
+    /// Runs a call, and those that wait for its place.
+    fn run_all(self: &Arc<Running>, job: Job) {
+        let mut next = Some(job);
+        while let Some(job) = next {
+            post(&job.ticket.link, job.ticket.around(|| self.answer(&job)));
+            next = self.desk.done(&job.ticket);
+        }
+    }
+
+    /// Waits for the caller of a call that runs, while others run in its place.
+    pub(super) fn wait_aside(
+        self: &Arc<Running>,
+        ticket: &Arc<Ticket>,
+        wait: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.desk.leave(ticket);
+        self.start_waiting();
+        let waited = wait();
+        self.desk.come_back(ticket);
+        // With one that waits less its connection may have room for a call.
+        self.start_waiting();
+        waited
     }
 }
 
-/// Sends, and waits for the other side to read; one that never does is cut off.
+fn hold(link: &Arc<Link>, packet: Packet) {
+    if let Err(SendError::Full(packet)) = link.hold(packet) {
+        post(link, packet);
+    }
+}
+
+/// Leaves an answer to be read. It may be more than should wait: then no further call of this
+/// connection begins before there is less.
+fn post(link: &Arc<Link>, packet: Packet) {
+    // A caller that is gone needs no answer.
+    let _ = link.post(packet);
+}
+
+/// Sends what is no answer of a function, and waits for the other side to read: only its own
+/// connection waits with it. One that never does is cut off.
 fn send(link: &Arc<Link>, packet: Packet) {
     match block_on(link.send(packet), ANSWER_MAX) {
         // A caller that is gone needs no answer.

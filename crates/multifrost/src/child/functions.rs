@@ -16,7 +16,9 @@ use super::items::Items;
 use super::panics::caught;
 use super::ticket::Ticket;
 use crate::limits::DEPTH_MAX;
-use crate::msgpack::{self, EMPTY_ARRAY, NIL};
+use crate::msgpack;
+use crate::pack;
+use crate::unpack::unpack_arguments;
 
 /// Why a function failed, as its caller reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,13 @@ impl Failure {
     #[track_caller]
     pub fn new(kind: &str, message: impl fmt::Display) -> Failure {
         Failure::at(Location::caller(), format!("{kind}: {message}"))
+    }
+
+    /// Of an error in a box, of one that is made of such a box, as those of `anyhow`, or of words:
+    /// `.map_err(Failure::of)?`. Any other error needs nothing but the `?`.
+    #[track_caller]
+    pub fn of(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
+        Failure::at(Location::caller(), with_causes(&*error.into()))
     }
 
     /// One that is no function's own, and has no place.
@@ -46,19 +55,30 @@ impl Failure {
     }
 }
 
+/// As its caller reads it.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// Any error: its words, below them what caused it, line by line, and where it was met.
 impl<E: std::error::Error> From<E> for Failure {
     #[track_caller]
     fn from(error: E) -> Failure {
-        /// A chain that is longer is cut.
-        const CAUSES_MAX: usize = 32;
-        let mut text = error.to_string();
-        let causes = std::iter::successors(error.source(), |cause| cause.source());
-        for cause in causes.take(CAUSES_MAX) {
-            text += &format!("\nCaused by: {cause}");
-        }
-        Failure::at(Location::caller(), text)
+        Failure::at(Location::caller(), with_causes(&error))
     }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    /// A chain that is longer is cut.
+    const CAUSES_MAX: usize = 32;
+    let mut text = error.to_string();
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    for cause in causes.take(CAUSES_MAX) {
+        text += &format!("\nCaused by: {cause}");
+    }
+    text
 }
 
 /// An item may have to stand in a list.
@@ -201,16 +221,12 @@ impl Functions {
 }
 
 fn unpack<A: DeserializeOwned>(args: &[u8]) -> Result<A, Failure> {
-    // No arguments are an empty tuple here and nothing at all to serde.
-    let read = match rmp_serde::from_slice(args) {
-        Err(_) if args == [EMPTY_ARRAY] => rmp_serde::from_slice(&[NIL]),
-        read => read,
-    };
-    read.map_err(|error| Failure::ours("TypeError", format!("invalid arguments: {error}")))
+    let wrong = |error| Failure::ours("TypeError", format!("invalid arguments: {error}"));
+    unpack_arguments(args).map_err(wrong)
 }
 
 fn pack(result: &impl Serialize, levels: usize) -> Answer {
-    checked(rmp_serde::to_vec_named(result).map_err(unsent)?.into(), levels)
+    Ok(pack::pack(result, levels).map_err(unsent)?.into())
 }
 
 /// A result as it is, if every library can read it.

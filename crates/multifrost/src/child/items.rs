@@ -1,16 +1,18 @@
 //! Where the items of a stream go: to a caller that takes them one by one, or into a list for one
 //! that knows nothing of streams.
 
+use std::sync::Arc;
+
+use super::Running;
 use super::functions::Failure;
-use super::ticket::{Ticket, cancelled};
+use super::ticket::{Ticket, cancelled, gone};
 use crate::envelope::{Draft, Id, Kind};
 use crate::ext::{Extensions, Notes};
-use crate::limits::ANSWER_MAX;
 use crate::msgpack;
-use crate::wait::block_on;
 
 pub(super) struct Items<'a> {
-    ticket: &'a Ticket,
+    child: &'a Arc<Running>,
+    ticket: &'a Arc<Ticket>,
     message_bytes_max: usize,
     count: u64,
     /// The items so far, where they are collected.
@@ -18,8 +20,9 @@ pub(super) struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    pub(super) fn new(ticket: &'a Ticket, message_bytes_max: usize) -> Items<'a> {
-        Items { ticket, message_bytes_max, count: 0, list: Vec::new() }
+    pub(super) fn new(child: &'a Arc<Running>, ticket: &'a Arc<Ticket>) -> Items<'a> {
+        let message_bytes_max = child.message_bytes_max;
+        Items { child, ticket, message_bytes_max, count: 0, list: Vec::new() }
     }
 
     /// One more item; an error ends the stream.
@@ -33,18 +36,15 @@ impl<'a> Items<'a> {
 
     fn send(&self, item: &[u8]) -> Result<(), Failure> {
         let ticket = self.ticket;
-        ticket.wait_for_room()?;
+        if !ticket.has_room()? {
+            self.child.wait_aside(ticket, || ticket.wait_for_room())?;
+        }
         let draft = Draft::new(Kind::Stream, Id::Packed(&ticket.id)).packed("result", item);
         if draft.len() > self.message_bytes_max {
             return Err(too_long(draft.len(), self.message_bytes_max));
         }
-        match block_on(ticket.link.send(draft.finish()), ANSWER_MAX) {
-            Some(Ok(())) => {
-                ticket.sent(item.len());
-                Ok(())
-            }
-            _ => Err(Failure::ours("BrokenPipe", "the caller is gone")),
-        }
+        ticket.sent(item.len());
+        ticket.link.post(draft.finish()).map_err(|_| gone())
     }
 
     /// A stream without an end stops here too.

@@ -10,7 +10,7 @@ use super::{Ended, Running};
 use crate::envelope::{Draft, Envelope, Id, Kind, Packet, heartbeat_metadata, now, range};
 use crate::ext::{Notes, UNAUTHENTICATED};
 use crate::id;
-use crate::limits::{WAITING_BYTES_MAX, WAITING_CALLS_MAX};
+use crate::limits::WAITING_CALL_BYTES;
 use crate::msgpack::{self, EMPTY_ARRAY, Reader, Token};
 use crate::socket::Link;
 use crate::token::Token as Secret;
@@ -28,9 +28,9 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// As long as it is kept.
+    /// What it takes as long as it waits.
     pub(super) fn bytes(&self) -> usize {
-        self.message.len()
+        self.message.len() + WAITING_CALL_BYTES
     }
 
     fn args(&self) -> Bytes {
@@ -142,12 +142,12 @@ impl Running {
     }
 
     /// Runs a job and says what to answer; the items of a stream go before it.
-    pub(super) fn answer(&self, job: &Job) -> Packet {
+    pub(super) fn answer(self: &Arc<Running>, job: &Job) -> Packet {
         let (ticket, max) = (&job.ticket, self.message_bytes_max);
         if ticket.is_cancelled() {
             return failed(ticket, &cancelled()).finish();
         }
-        let mut items = Items::new(ticket, max);
+        let mut items = Items::new(self, ticket);
         let draft = match job.function.run(job.args(), &self.tokio, ticket, &mut items) {
             Ok(Some(result)) => {
                 let draft = Draft::new(Kind::Response, Id::Packed(&ticket.id));
@@ -162,12 +162,9 @@ impl Running {
         }
     }
 
-    /// What is said to a call for which there is no room.
-    pub(super) fn refuse(&self, job: &Job) -> Packet {
-        let why = format!(
-            "too many calls wait, {WAITING_CALLS_MAX} at most, of {WAITING_BYTES_MAX} bytes together"
-        );
-        failed(&job.ticket, &Failure::ours("Busy", why)).finish()
+    /// What is said to a call for which the system has no thread.
+    pub(super) fn refuse(&self, ticket: &Ticket) -> Packet {
+        failed(ticket, &Failure::ours("Busy", "the system starts no more threads")).finish()
     }
 
     /// The end, because of a message.

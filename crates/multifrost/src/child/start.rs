@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -12,7 +13,7 @@ use tokio::sync::oneshot;
 use super::desk::Desk;
 use super::{Child, Ended, Running, Service, Stopper, Tokio, crew};
 use crate::error::Error;
-use crate::limits::{CONNECT_PAUSE, PARENT_MAX};
+use crate::limits::{CONNECT_PAUSE, LINGER_MAX, PARENT_MAX};
 use crate::registry::{Registration, Registry};
 use crate::socket::{self, Inbox, Link, Server, Terms};
 use crate::token::{self, Token};
@@ -84,7 +85,8 @@ impl Child {
         let ended = child.wait();
         child.desk.close();
         drop(door);
-        child.links.all().iter().for_each(|link| link.close());
+        let deadline = now() + LINGER_MAX;
+        child.links.all().iter().for_each(|link| link.close_by(deadline));
         Ok(ended)
     }
 }
@@ -113,8 +115,10 @@ impl Running {
     /// Binds first and registers then, so that whoever finds the service can connect.
     fn offer(self: Arc<Running>, service: &Service, terms: Terms) -> Result<Door, Error> {
         let bound = Server::bind(service.ip, service.port);
-        let (server, listening) =
-            bound.map_err(|error| Error::system("cannot listen for parents", error))?;
+        let (server, listening) = bound.map_err(|error| {
+            let at = SocketAddr::new(service.ip, service.port);
+            Error::system(&format!("cannot listen for parents at {at}"), error)
+        })?;
         if let Some(warning) = warning(service) {
             // A warning that nobody can read is no reason not to serve.
             let _ = writeln!(std::io::stderr(), "{}: {warning}", service.id);
@@ -146,7 +150,8 @@ fn reach(port: u16, terms: Terms) -> Result<(Arc<Link>, Inbox), Error> {
         match socket::connect(port, terms) {
             Ok(connected) => return Ok(connected),
             Err(error) if now() >= deadline => {
-                return Err(Error::system("cannot reach the parent", error));
+                let doing = format!("cannot reach the parent at port {port}");
+                return Err(Error::system(&doing, error));
             }
             Err(_) => pause(CONNECT_PAUSE),
         };

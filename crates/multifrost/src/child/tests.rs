@@ -27,7 +27,7 @@ fn child() -> Child {
 
 /// A running child without connections, and a link to nowhere in particular.
 struct Bench {
-    running: Running,
+    running: Arc<Running>,
     link: Arc<Link>,
     _server: Server,
 }
@@ -37,7 +37,7 @@ fn bench(child: Child) -> Bench {
     let terms = |role| Terms { role, message_bytes_max: 1 << 20 };
     std::thread::spawn(move || listening.run(terms(Role::Router), |_, _| {}));
     let (link, _) = connect(server.port(), terms(Role::Dealer)).unwrap();
-    let running = Running {
+    let running = Arc::new(Running {
         functions: child.functions,
         namespace: child.namespace,
         message_bytes_max: child.message_bytes_max,
@@ -46,7 +46,7 @@ fn bench(child: Child) -> Bench {
         desk: Desk::new(1),
         links: child.links,
         tokio: Tokio { callers: None, own: OnceLock::new() },
-    };
+    });
     Bench { running, link, _server: server }
 }
 
@@ -245,6 +245,42 @@ fn s6_3_3_s9_7_a_failure_has_its_causes_and_its_place() {
     let text = failure.text();
     let words = "link 0\nCaused by: link 1\nCaused by: link 2";
     assert!(text.strip_prefix(words).is_some_and(|it| it.starts_with(&place)), "{text}");
+}
+
+#[test]
+fn s6_3_3_s9_7_any_error_can_be_a_failure() {
+    type Boxed = Box<dyn std::error::Error + Send + Sync>;
+    let boxed = |text: &str| -> Result<(), Boxed> { Err(text.into()) };
+    let fail = || -> Result<(), Failure> { boxed("odd").map_err(Failure::of) };
+    assert!(fail().unwrap_err().text().starts_with("odd\nTraceback:\n  at "));
+    let parse = || -> Result<u8, Failure> { Ok("x".parse()?) };
+    assert!(parse().unwrap_err().to_string().starts_with("invalid digit"));
+}
+
+#[test]
+fn s4_1_s6_1_4_arguments_are_taken_as_other_libraries_send_them() {
+    let child = Child::new()
+        .function("double", |(n,): (i64,)| Ok(2 * n))
+        .function("bytes", |(bytes,): (Vec<u8>,)| Ok(crate::Blob(bytes)))
+        .function("open", |(name, mode): (String, Option<u8>)| Ok((name, mode.unwrap_or(7))));
+    let bench = bench(child);
+    let call = |function: &str, args: &[Value<'_>]| {
+        let mut packed = Vec::new();
+        Value::Array(args.to_vec()).write(&mut packed);
+        bench.answer(&call(function, &packed).payload())
+    };
+    let wide = 1_i64 << 40;
+    assert_eq!(call("double", &[(wide as f64).into()]), format!("response 1 Int({})", 2 * wide));
+    assert_eq!(call("bytes", &[b"ab"[..].into()]), "response 1 Bin([97, 98])");
+    let opened = "response 1 Array([Str(\"x\"), Int(7)])";
+    assert_eq!(call("open", &["x".into()]), opened);
+    assert_eq!(call("open", &["x".into(), Value::Nil]), opened);
+    let wrong = |why| format!("error 1 TypeError: invalid arguments: {why}");
+    assert_eq!(call("open", &[]), wrong("argument 1: it is missing"));
+    assert_eq!(
+        call("double", &[1_i64.into(), 2_i64.into()]),
+        wrong("2 arguments were given, 1 are taken")
+    );
 }
 
 #[test]

@@ -41,6 +41,20 @@ struct State {
     open_bytes: usize,
 }
 
+impl State {
+    /// That the caller has room for an item, or will never have.
+    fn room(&self) -> Option<Result<(), Failure>> {
+        if self.is_cancelled {
+            return Some(Err(cancelled()));
+        }
+        if self.is_gone {
+            return Some(Err(gone()));
+        }
+        let has_room = self.open.len() < STREAM_ITEMS_MAX && self.open_bytes < STREAM_BYTES_MAX;
+        has_room.then_some(Ok(()))
+    }
+}
+
 impl Ticket {
     pub(super) fn new(link: &Arc<Link>, id: &[u8], notes: &Notes<'_>) -> Ticket {
         let knows_streams = notes.ext.is_some_and(|it| it.has(crate::ext::Extension::Stream));
@@ -99,19 +113,23 @@ impl Ticket {
         state.open_bytes += bytes;
     }
 
+    /// Whether a further item may be sent now; never again is a failure.
+    pub(super) fn has_room(&self) -> Result<bool, Failure> {
+        let room = self.lock().room().transpose()?;
+        Ok(room.is_some() && !self.link.is_full())
+    }
+
     /// Waits until a further item may be sent.
     pub(super) fn wait_for_room(&self) -> Result<(), Failure> {
-        let room = self.until(|state| {
-            if state.is_cancelled {
-                return Some(Err(cancelled()));
+        let room = async {
+            loop {
+                self.until(State::room).await?;
+                if !self.link.is_full() {
+                    return Ok(());
+                }
+                self.link.wait_for_room().await;
             }
-            if state.is_gone {
-                return Some(Err(Failure::ours("BrokenPipe", "the caller is gone")));
-            }
-            let has_room =
-                state.open.len() < STREAM_ITEMS_MAX && state.open_bytes < STREAM_BYTES_MAX;
-            has_room.then_some(Ok(()))
-        });
+        };
         let stalled = || Err(Failure::ours("TimeoutError", "the caller takes no more items"));
         block_on(room, ANSWER_MAX).unwrap_or_else(stalled)
     }
@@ -152,6 +170,10 @@ impl Ticket {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+pub(super) fn gone() -> Failure {
+    Failure::ours("BrokenPipe", "the caller is gone")
 }
 
 pub(super) fn cancelled() -> Failure {

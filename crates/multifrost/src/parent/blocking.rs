@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::each::Each;
-use super::{BlockingItems, CallOptions, Options, Parent, Reply, STOP_GRACE, pack, stream};
+use super::{BlockingItems, CallOptions, Options, Parent, Reply, pack, stream};
 use crate::error::Error;
+use crate::limits::STOP_GRACE;
 use crate::value::Value;
 use crate::wait::block_on;
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::envelope::NAMESPACE;
-use crate::limits::{CALL_MAX, MESSAGE_BYTES_MAX, PENDING_CALLS_MAX};
+#[cfg(doc)]
+use crate::limits::OUTPUT_BYTES_MAX;
+use crate::limits::{CALL_MAX, CONNECT_MAX, MESSAGE_BYTES_MAX, PENDING_CALLS_MAX};
 use crate::registry::Registry;
 use crate::socket::LOOPBACK;
 use crate::token::Token;
@@ -27,11 +29,17 @@ pub struct Options {
     pub restart: Option<Restart>,
     /// Whether a worker that was spawned is asked for signs of life.
     pub heartbeat: Option<Heartbeat>,
-    /// What is done with what the worker prints.
+    /// What is done with what the worker prints: called on a thread of its own, so that however long
+    /// it takes no answer waits for it, nor does it wait for answers. Of more than
+    /// [`OUTPUT_BYTES_MAX`] that it was not told yet lines are left out, and it is told how many.
     pub output: Arc<dyn Fn(Output<'_>) + Send + Sync>,
     /// Where a spawning parent listens. Anything but the loopback address lets others in,
     /// unauthenticated; a warning is printed then.
     pub ip: IpAddr,
+    /// Whether only processes of the group that was started may connect, on the loopback address and
+    /// where the system tells whose a connection is (Linux). Without it whoever knows the port and is
+    /// first gets the calls; it is for a program that starts its worker elsewhere, as in a container.
+    pub is_worker_checked: bool,
     /// What calls carry where the worker wants it. A spawned worker is given it by its environment;
     /// where none is given, one is made.
     pub token: Option<Token>,
@@ -52,9 +60,10 @@ impl Default for Options {
             heartbeat: Some(Heartbeat::default()),
             output: Arc::new(print),
             ip: LOOPBACK,
+            is_worker_checked: true,
             token: None,
             registry: None,
-            connect_max: Duration::from_secs(5),
+            connect_max: CONNECT_MAX,
         }
     }
 }

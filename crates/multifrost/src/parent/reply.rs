@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::envelope::{Envelope, Kind, range};
 use crate::error::Error;
 use crate::msgpack::{self, Malformed, NIL, Reader, Token};
+use crate::unpack::unpack;
 use crate::value::Value;
 
 /// What a function gave, still packed.
@@ -45,7 +46,7 @@ impl Reply {
 
     /// As a type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        rmp_serde::from_slice(self.packed()).map_err(|error| Error::Answer(error.to_string()))
+        unpack(self.packed()).map_err(|error| Error::Answer(error.to_string()))
     }
 }
 
@@ -57,7 +58,7 @@ pub(super) fn answer(
     message: &[u8],
 ) -> Result<Option<Range<usize>>, Error> {
     match (envelope.kind, flaw) {
-        (Some(Kind::Error), _) => Err(Error::Remote(error_text(envelope))),
+        (Some(Kind::Error), _) => Err(Error::Remote(error_text(envelope).into())),
         (_, Some(flaw)) => Err(Error::Answer(flaw.to_string())),
         _ => Ok(envelope.result.map(|result| range(result, message))),
     }
@@ -68,6 +69,6 @@ fn error_text(envelope: &Envelope<'_>) -> String {
     let Some(packed) = envelope.error else { return "Unknown error".into() };
     match msgpack::text(packed) {
         Some(text) => text.into(),
-        None => Value::read(packed).map_or("Unknown error".into(), |value| format!("{value:?}")),
+        None => Value::read(packed).map_or("Unknown error".into(), |value| value.to_string()),
     }
 }

@@ -9,15 +9,17 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::heartbeat::Beat;
-use super::options::{CallOptions, Options, Output, Stream};
+use super::options::{CallOptions, Options, Stream};
 use super::reply::{self, Reply};
 use super::seat::{IDLE_MAX, Seat};
 use super::sent::Sent;
 use super::stream::Streams;
+use super::teller::Teller;
 use crate::envelope::{Draft, Envelope, Id, Kind};
 use crate::error::Error;
 use crate::ext::{Extension, Extensions, Notes, Peer, UNAUTHENTICATED};
 use crate::id::{self, ByUuid, Uuid};
+use crate::limits::HANDSHAKE_MAX;
 use crate::msgpack;
 use crate::socket::{Inbox, Link, Patience, SPIN_MAX, SendError};
 use crate::token::Token;
@@ -29,6 +31,8 @@ pub(super) enum Phase {
     /// Not yet, or not at the moment: calls wait.
     Waiting,
     Up(Up),
+    /// It was there and is gone: calls fail at once, until it is there again.
+    Lost(Error),
     /// Never again.
     Over(Error),
 }
@@ -53,12 +57,12 @@ type Slot = oneshot::Sender<Result<Reply, Error>>;
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub name: String,
     pub options: Options,
     pub beat: Beat,
     /// What the worker of this connection knows.
     pub peer: Peer,
     pub streams: Streams,
+    pub teller: Teller,
     pub places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     is_stopping: watch::Sender<bool>,
@@ -70,10 +74,10 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(name: &str, options: Options) -> Shared {
         Shared {
-            name: name.into(),
             beat: Beat::default(),
             peer: Peer::default(),
             streams: Streams::default(),
+            teller: Teller::new(name, options.output.clone()),
             places: Arc::new(Semaphore::new(options.pending_calls_max.max(1))),
             phase: watch::Sender::new(Phase::Waiting),
             is_stopping: watch::Sender::new(false),
@@ -239,12 +243,12 @@ impl Shared {
         let is_decided = |phase: &Phase| match phase {
             Phase::Waiting => false,
             Phase::Up(up) => !up.link.is_closed(),
-            Phase::Over(_) => true,
+            Phase::Lost(_) | Phase::Over(_) => true,
         };
         let mut phase = self.phase.subscribe();
         match phase.wait_for(is_decided).await.map(|phase| phase.clone()) {
             Ok(Phase::Up(up)) => Ok(up),
-            Ok(Phase::Over(error)) => Err(error),
+            Ok(Phase::Lost(error) | Phase::Over(error)) => Err(error),
             Ok(Phase::Waiting) | Err(_) => Err(Error::Stopped),
         }
     }
@@ -262,8 +266,13 @@ impl Shared {
     /// what `why` makes of the reason. A second connection beside a live one is refused.
     pub(super) fn serve(&self, link: &Arc<Link>, inbox: Inbox, why: impl FnOnce(String) -> Error) {
         let up = Up { link: link.clone(), seat: Arc::new(Seat::new(inbox)) };
+        // The one before may have ended and not be gone from here: then its calls fail first.
+        let is_settled = |phase: &Phase| !matches!(phase, Phase::Up(up) if up.link.is_closed());
+        let mut phase = self.phase.subscribe();
+        // One that never goes is alive for all that is known, and refuses this one below.
+        let _ = wait::block_on(phase.wait_for(is_settled), HANDSHAKE_MAX);
         let is_first = self.phase.send_if_modified(|phase| {
-            let is_free = matches!(phase, Phase::Waiting);
+            let is_free = matches!(phase, Phase::Waiting | Phase::Lost(_));
             if is_free {
                 self.peer.forget();
                 *phase = Phase::Up(up.clone());
@@ -405,8 +414,9 @@ impl Shared {
         }
     }
 
+    /// Never waits for whoever is told.
     pub(super) fn tell(&self, stream: Stream, text: &str) {
-        (self.options.output)(Output { worker: &self.name, stream, text });
+        self.teller.tell(stream, text);
     }
 
     /// How a worker ended that was told to is no news.
@@ -426,6 +436,17 @@ impl Shared {
 
     pub(super) fn has_pending(&self) -> bool {
         !self.lock().is_empty() || self.streams.are_open()
+    }
+
+    /// Not there, until it is served again.
+    pub(super) fn lose(&self, error: Error) {
+        self.phase.send_if_modified(|phase| {
+            let is_new = matches!(phase, Phase::Waiting);
+            if is_new {
+                *phase = Phase::Lost(error);
+            }
+            is_new
+        });
     }
 
     /// Never again, and why; the first reason counts.

@@ -24,6 +24,7 @@ use crate::id::{self, Uuid};
 use crate::limits::{STREAM_BYTES_MAX, STREAM_ITEMS_MAX};
 use crate::msgpack::EMPTY_ARRAY;
 use crate::socket::Link;
+use crate::unpack::unpack;
 use crate::wait::block_on;
 
 /// What a worker sends for a stream.
@@ -301,7 +302,7 @@ impl<T: DeserializeOwned> Items<T> {
                 }
             },
         };
-        let read = rmp_serde::from_slice(&item);
+        let read = unpack(&item);
         Some(read.map_err(|error| Error::Answer(error.to_string())))
     }
 

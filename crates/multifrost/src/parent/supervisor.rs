@@ -1,5 +1,6 @@
 //! What keeps a worker there: a process that is watched, or a service that is looked for.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -8,18 +9,19 @@ use super::heartbeat;
 use super::options::{Options, Stream};
 use super::shared::Shared;
 use crate::error::{Error, Exit};
-use crate::limits::CONNECT_PAUSE;
+use crate::limits::{CONNECT_PAUSE, EXIT_MAX, LAST_WORDS_MAX};
 use crate::process::{self, Lines, Process, Program};
 use crate::registry::Registry;
-use crate::socket::{self, Server, Terms};
+use crate::socket::{self, Link, Server, Terms};
 use crate::wait;
 use crate::zmtp::Role;
 use rustix::process::Signal;
 
-/// When a connection ends, the process has probably ended too, and how it did is the better reason.
-const EXIT_MAX: Duration = Duration::from_millis(500);
 /// How long one look at a process takes; it is looked at until it ends.
 const WATCH: Duration = Duration::from_secs(3600);
+
+/// What is told of a connection that is not the worker's.
+const STRANGER: &str = "refused a connection from a process that is not of the worker's group";
 
 #[derive(Debug)]
 pub(super) enum Worker {
@@ -50,7 +52,17 @@ impl Worker {
         let current: Current = Arc::new(Mutex::new(process));
         let worker = Worker::Spawned { server, process: current.clone() };
         let (serving, processes) = (shared.clone(), current.clone());
-        let serve = move |link, inbox| serving.serve(&link, inbox, |why| reason(&processes, why));
+        let is_told = AtomicBool::new(false);
+        let serve = move |link: Arc<Link>, inbox| {
+            if is_ours(&serving, &processes, &link) {
+                return serving.serve(&link, inbox, |why| reason(&serving, &processes, why));
+            }
+            link.cut();
+            // Once: it may try again and again.
+            if !is_told.swap(true, Ordering::SeqCst) {
+                serving.tell(Stream::Err, STRANGER);
+            }
+        };
         let terms = terms(options);
         let started = start(move || listening.run(terms, serve)).and_then(|()| {
             start_heartbeat(shared, &current)?;
@@ -113,16 +125,27 @@ fn start_process(
         }
     });
     let started = Process::start(program, port, token.as_ref(), &lines);
-    started.map_err(|error| Error::system("cannot start the worker", error))
+    started.map_err(|error| Error::system(&format!("cannot start the worker {program}"), error))
 }
 
 fn terms(options: &Options) -> Terms {
     Terms { role: Role::Dealer, message_bytes_max: options.message_bytes_max }
 }
 
-/// Why a connection to a process of ours ended.
-fn reason(current: &Current, why: String) -> Error {
-    now(current).ended(EXIT_MAX).map_or(Error::Disconnected(why), Error::Exited)
+/// Whether a connection is to the process that was started, or to one that it has started: another
+/// may be quicker, and would get its calls and what it is to know.
+fn is_ours(shared: &Shared, current: &Current, link: &Link) -> bool {
+    if !shared.options.is_worker_checked {
+        return true;
+    }
+    link.ends().is_ok_and(|(ours, theirs)| now(current).has_end(theirs, ours))
+}
+
+/// Why a connection to a process of ours ended. What the process has said is told before.
+fn reason(shared: &Shared, current: &Current, why: String) -> Error {
+    let exit = now(current).ended(EXIT_MAX);
+    shared.teller.flush(LAST_WORDS_MAX);
+    exit.map_or(Error::Disconnected(why), Error::Exited)
 }
 
 /// A process that gives no sign of life is ended if another may take its place.
@@ -142,6 +165,7 @@ fn supervise(shared: &Arc<Shared>, current: &Current, program: &Program, port: u
             link.cut();
         }
         let over = Error::Exited(exit);
+        shared.teller.flush(LAST_WORDS_MAX);
         shared.fail_all(&over);
         let Some(restart) = shared.options.restart else { return shared.over(over) };
         if began.elapsed() >= restart.sound_after {
@@ -154,15 +178,21 @@ fn supervise(shared: &Arc<Shared>, current: &Current, program: &Program, port: u
             return;
         }
         attempts += 1;
+        // Whoever asks whose a connection is waits until it is known which process is meant.
+        let mut process = current.lock().unwrap_or_else(PoisonError::into_inner);
         match start_process(shared, program, port) {
-            Ok(process) => {
-                *current.lock().unwrap_or_else(PoisonError::into_inner) = process;
+            Ok(started) => {
+                *process = started;
+                drop(process);
                 // The stop may have come between the two, and ended only the old one.
                 if shared.is_stopping() {
                     return now(current).signal(Signal::KILL);
                 }
             }
-            Err(error) => return shared.over(error),
+            Err(error) => {
+                drop(process);
+                return shared.over(error);
+            }
         }
     }
 }
@@ -177,11 +207,21 @@ fn watch(current: &Current) -> Exit {
 }
 
 fn seek(shared: &Shared, service: &str, registry: &Registry) {
+    let mut was_there = false;
     loop {
         let found = registry.find(service);
         let connected = found.and_then(|it| socket::connect(it.port, terms(&shared.options)).ok());
-        if let Some((link, inbox)) = connected {
-            shared.serve(&link, inbox, Error::Disconnected);
+        let is_there = match connected {
+            Some((link, inbox)) => {
+                was_there = true;
+                shared.serve(&link, inbox, Error::Disconnected);
+                // It may have ended this connection only.
+                registry.find(service).is_some()
+            }
+            None => false,
+        };
+        if was_there && !is_there {
+            shared.lose(Error::NoService(service.into()));
         }
         if shared.pause(CONNECT_PAUSE) {
             return;

@@ -2,19 +2,18 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::limits::REGISTRY_BYTES_MAX;
 use crate::wait::pause;
 
-const NAME: &str = "services.json";
+pub(super) const NAME: &str = "services.json";
 /// How often a file that cannot be read is read again, and how far apart: somebody may be writing.
 const READS_MAX: usize = 5;
 const READ_PAUSE: Duration = Duration::from_millis(20);
-/// A longer file is not read.
-const FILE_BYTES_MAX: u64 = 16 << 20;
 
 pub(super) type Entries = Map<String, Value>;
 
@@ -34,7 +33,7 @@ pub(super) fn read(folder: &Path) -> Result<Entries, Unread> {
     let path = folder.join(NAME);
     for _ in 0..READS_MAX {
         match fs::metadata(&path) {
-            Ok(about) if about.len() > FILE_BYTES_MAX => return Err(Unread::Broken),
+            Ok(about) if about.len() > REGISTRY_BYTES_MAX => return Err(Unread::Broken),
             _ => {}
         }
         match fs::read(&path) {
@@ -51,12 +50,33 @@ pub(super) fn read(folder: &Path) -> Result<Entries, Unread> {
     Err(Unread::Broken)
 }
 
+/// Where the file is: a link to it stays a link.
+fn place(folder: &Path) -> io::Result<PathBuf> {
+    let path = folder.join(NAME);
+    match path.is_symlink() {
+        true => match fs::canonicalize(&path) {
+            // It is made where the link leads to.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(folder.join(fs::read_link(&path)?))
+            }
+            place => place,
+        },
+        false => Ok(path),
+    }
+}
+
+/// A name of its own beside a file.
+fn beside(place: &Path, ending: &str) -> PathBuf {
+    let mut name = place.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
 /// Puts a broken file aside under a name of its own, and begins anew. An empty one holds nothing.
 pub(super) fn repair(folder: &Path) -> io::Result<Entries> {
-    let path = folder.join(NAME);
+    let path = place(folder)?;
     if fs::metadata(&path)?.len() > 0 {
-        let aside = format!("{NAME}.broken-{}", crate::id::fresh());
-        fs::rename(&path, folder.join(aside))?;
+        fs::rename(&path, beside(&path, &format!(".broken-{}", crate::id::fresh())))?;
     }
     Ok(Map::new())
 }
@@ -68,13 +88,14 @@ pub(super) fn write(
     entries: &Entries,
     is_allowed: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
-    let beside = folder.join(format!("{NAME}.{}.tmp", crate::id::fresh()));
-    let written = write_to(&beside, entries)
+    let place = place(folder)?;
+    let draft = beside(&place, &format!(".{}.tmp", crate::id::fresh()));
+    let written = write_to(&draft, entries)
         .and_then(|()| is_allowed())
-        .and_then(|()| fs::rename(&beside, folder.join(NAME)));
+        .and_then(|()| fs::rename(&draft, place));
     if written.is_err() {
         // The error that matters is the first one.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&draft);
     }
     written
 }

@@ -9,12 +9,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use crate::limits::REGISTRY_LOCK_MAX;
 use crate::wait::{now, pause};
 
 /// Who leaves a lock untouched for so long has died with it: the rule of all libraries.
 const STALE: Duration = Duration::from_secs(10);
-/// Longer than any lock can be stale; whoever waits longer is told so.
-const LOCK_MAX: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +48,7 @@ struct Held {
 
 impl Lock {
     pub(super) fn take(folder: &Path) -> io::Result<Lock> {
-        Lock::take_until(folder, now() + LOCK_MAX)
+        Lock::take_until(folder, now() + REGISTRY_LOCK_MAX)
     }
 
     fn take_until(folder: &Path, deadline: Instant) -> io::Result<Lock> {

@@ -192,3 +192,20 @@ fn s11_1_the_registry_is_in_the_home() {
     assert!(registry.folder.ends_with(".multifrost"));
     assert_eq!(registry.folder.parent(), env::home_dir().as_deref());
 }
+
+#[test]
+fn s11_1_a_registry_that_is_a_link_stays_one() {
+    let place = Place::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (link, file) =
+        (place.folder.path().join("services.json"), elsewhere.path().join("real.json"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let _one = place.registry.register("one", 1).unwrap();
+    assert!(link.is_symlink());
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"one\"") && place.registry.find("one").is_some());
+    fs::write(&file, "junk").unwrap();
+    let _two = place.registry.register("two", 2).unwrap();
+    assert!(link.is_symlink() && place.registry.find("two").is_some());
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 2, "what was broken is kept there");
+}

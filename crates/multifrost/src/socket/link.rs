@@ -1,15 +1,16 @@
 //! The writing half of a connection. Whoever sends writes straight to the socket; only what the
-//! socket does not take at once waits in a queue that a thread writes off. The queue is bounded and
-//! senders wait: nothing is ever dropped in silence. Who is about to send more may hold a message
-//! back, so that one write sends them all.
+//! socket does not take at once waits in a queue that a thread writes off. The queue is bounded, and
+//! senders wait or see to it that no more is asked for: nothing is ever dropped in silence. Who is
+//! about to send more may hold a message back, so that one write sends them all.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
@@ -18,6 +19,7 @@ use tokio::sync::Notify;
 use super::spin::Spin;
 use crate::envelope::Packet;
 use crate::limits::{LINGER_MAX, QUEUE_BYTES_MAX};
+use crate::wait::now;
 
 /// What is held back at most; more is sent. So the other side begins before all is there, and a
 /// write still sends some dozens of short messages.
@@ -40,6 +42,19 @@ pub(crate) struct Link {
     pub(crate) spin: Spin,
     /// Only ever set, and under the lock; whoever reads it without is told in time.
     is_closed: AtomicBool,
+    /// Whether more waits than is allowed. Changed under the lock too.
+    is_full: AtomicBool,
+    when_free: OnceLock<WhenFree>,
+}
+
+/// What is done when there is room again, and at the end. It may be under the lock, so it sends
+/// nothing.
+struct WhenFree(Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for WhenFree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WhenFree")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +85,26 @@ impl Link {
             room: Notify::new(),
             spin: Spin::new(),
             is_closed: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
+            when_free: OnceLock::new(),
         }
+    }
+
+    /// Has something done whenever there is room again, and at the end.
+    pub(crate) fn when_free(&self, run: impl Fn() + Send + Sync + 'static) {
+        // The first one counts; nobody says two.
+        let _ = self.when_free.set(WhenFree(Box::new(run)));
+    }
+
+    /// Whoever reads nothing for so long is cut off.
+    pub(crate) fn limit_writes(&self, max: Duration) {
+        // Where it cannot be set a reader is waited for without a limit, and holds up nobody else.
+        let _ = self.stream.set_write_timeout(Some(max));
+    }
+
+    /// This end and the other.
+    pub(crate) fn ends(&self) -> io::Result<(SocketAddr, SocketAddr)> {
+        Ok((self.stream.local_addr()?, self.stream.peer_addr()?))
     }
 
     /// Sends, and waits for room first. It needs no runtime, and may be dropped while it waits.
@@ -92,12 +126,43 @@ impl Link {
     pub(crate) fn try_send(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
         let mut outbox = self.lock();
         let packet = self.check(&outbox, packet)?;
+        self.put_behind(&mut outbox, packet)
+    }
+
+    /// Sends, however much waits, and never waits itself. For those who ask no more of whom this is
+    /// for while [`Link::is_full`].
+    pub(crate) fn post(self: &Arc<Link>, packet: Packet) -> Result<(), SendError> {
+        let mut outbox = self.lock();
+        if self.is_closed() {
+            return Err(SendError::Closed);
+        }
+        self.put_behind(&mut outbox, packet)
+    }
+
+    /// Whether so much waits that no more should be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it is not full, or at its end.
+    pub(crate) async fn wait_for_room(&self) {
+        while self.is_full() {
+            let mut room = pin!(self.room.notified());
+            room.as_mut().enable();
+            if self.is_full() {
+                room.await;
+            }
+        }
+    }
+
+    /// Sends what was held back, and then this.
+    fn put_behind(self: &Arc<Link>, outbox: &mut Outbox, packet: Packet) -> Result<(), SendError> {
         if outbox.fits(&packet) && !outbox.held.is_empty() {
             outbox.hold(&packet);
-            return self.put_held(&mut outbox);
+            return self.put_held(outbox);
         }
-        self.put_held(&mut outbox)?;
-        self.put(&mut outbox, packet)
+        self.put_held(outbox)?;
+        self.put(outbox, packet)
     }
 
     /// Holds a message back until the next [`Link::flush`], or sends it.
@@ -150,6 +215,7 @@ impl Link {
     fn queue(self: &Arc<Link>, outbox: &mut Outbox, packet: Packet) -> Result<(), SendError> {
         outbox.bytes += packet.len();
         outbox.queue.push_back(packet);
+        self.is_full.store(outbox.bytes > QUEUE_BYTES_MAX, Ordering::SeqCst);
         if outbox.has_writer {
             self.changed.notify_all();
             return Ok(());
@@ -208,22 +274,33 @@ impl Link {
             let written = self.write(&mut packet, SendFlags::empty());
             let mut outbox = self.lock();
             outbox.bytes -= bytes;
-            if written.is_err() {
+            // What was not written whole was not read in time.
+            if !written.is_ok_and(|is_whole| is_whole) {
                 return self.end(&mut outbox);
             }
+            let is_full = outbox.bytes > QUEUE_BYTES_MAX;
+            let was_full = self.is_full.swap(is_full, Ordering::SeqCst);
             drop(outbox);
             self.changed.notify_all();
             self.room.notify_waiters();
+            if was_full && !is_full {
+                self.tell_free();
+            }
         }
     }
 
     /// Sends what waits, within a limit, and then ends the connection.
     pub(crate) fn close(self: &Arc<Link>) {
+        self.close_by(now() + LINGER_MAX);
+    }
+
+    /// The same until a point in time, which may be that of several.
+    pub(crate) fn close_by(self: &Arc<Link>, deadline: Instant) {
         self.flush();
-        let outbox = self.lock();
+        let (outbox, max) = (self.lock(), deadline.saturating_duration_since(now()));
         let flushed = self
             .changed
-            .wait_timeout_while(outbox, LINGER_MAX, |outbox| outbox.bytes > 0 && !self.is_closed());
+            .wait_timeout_while(outbox, max, |outbox| outbox.bytes > 0 && !self.is_closed());
         let (mut outbox, _) = flushed.unwrap_or_else(PoisonError::into_inner);
         self.end(&mut outbox);
     }
@@ -235,12 +312,20 @@ impl Link {
 
     fn end(&self, outbox: &mut Outbox) {
         self.is_closed.store(true, Ordering::SeqCst);
+        self.is_full.store(false, Ordering::SeqCst);
         outbox.queue.clear();
         outbox.held.clear();
         // It may be gone already, which is what is wanted.
         let _ = self.stream.shutdown(Shutdown::Both);
         self.changed.notify_all();
         self.room.notify_waiters();
+        self.tell_free();
+    }
+
+    fn tell_free(&self) {
+        if let Some(WhenFree(run)) = self.when_free.get() {
+            run();
+        }
     }
 
     pub(crate) fn is_closed(&self) -> bool {

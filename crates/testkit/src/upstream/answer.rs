@@ -96,6 +96,11 @@ async fn wait(time: Duration) {
     let _ = waited.await;
 }
 
+/// Whether a request has `field`, and not as false.
+fn is_set(seen: &Seen, field: &str) -> bool {
+    seen.body.get(field).is_some_and(|value| *value != json!(false))
+}
+
 /// All that an answer is made from.
 struct Answering<'a> {
     options: &'a Options,
@@ -110,6 +115,11 @@ impl Answering<'_> {
         match self.plan.mishap {
             Some(Mishap::Hang) => pending().await,
             Some(Mishap::Error(trouble)) => self.refuse(trouble, false),
+            Some(Mishap::Without(field)) if is_set(self.seen, field) => {
+                let message = format!("Unrecognized request argument supplied: {field}");
+                let body = json!({"error": {"message": message, "type": "invalid_request_error"}});
+                self.done(full(400, JSON, bytes(body.to_string())))
+            }
             Some(Mishap::Flaky(_)) => self.refuse(Trouble::Status(429), true),
             Some(Mishap::Html) => self.done(full(200, "text/html; charset=utf-8", bytes(HTML))),
             Some(Mishap::Redirect) => {

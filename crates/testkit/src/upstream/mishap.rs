@@ -25,6 +25,8 @@ pub(super) enum Mishap {
     Refuse,
     /// The provider's filter declines.
     Filter,
+    /// 400 to every request that has this field, then a normal answer.
+    Without(&'static str),
     /// 429 to the first so many requests for this model, then a normal answer.
     Flaky(usize),
 }
@@ -55,6 +57,8 @@ const NAMES: &[(&str, Mishap)] = &[
     ("empty", Mishap::Empty),
     ("refuse", Mishap::Refuse),
     ("refuse-filter", Mishap::Filter),
+    ("no-stream-options", Mishap::Without("stream_options")),
+    ("no-stream", Mishap::Without("stream")),
 ];
 
 impl Mishap {

@@ -18,6 +18,7 @@ fn opening(seats: &[&str]) -> What {
         context_tokens: None,
     };
     What::RunStarted(Box::new(Opening {
+        attachments: vec![],
         method: "standard".into(),
         question: "Why\x1b?".into(),
         mark: String::new(),
@@ -31,6 +32,7 @@ fn opening(seats: &[&str]) -> What {
         language: None,
         pause_ms: None,
         max_cost_usd: Some(1.0),
+        concludes_at_limit: false,
         estimate_usd: Some(0.125),
         tools: vec![],
         offered: vec![],

@@ -5,7 +5,7 @@ use althing_hub::face::dbus::BusAddress;
 use althing_testkit::Upstream;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -42,13 +42,21 @@ impl Bus {
         let config = home.path().join("bus.conf");
         fs::write(&config, CONFIG.replace("{folder}", &folder)).unwrap();
         let home = home.set("DBUS_SESSION_BUS_ADDRESS", &address);
-        let mut command = home.foreign(&program);
-        command.arg("--config-file").arg(&config).args(["--nofork", "--print-address"]);
-        let mut daemon = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.starts_with(&address), "the daemon said {line:?}");
+        let daemon = launch(home.foreign(&program), &config, &address);
         Some(Bus { home, daemon })
+    }
+
+    /// Ends the daemon as a crash does; nobody is told.
+    pub fn kill(&mut self) {
+        self.daemon.kill().unwrap();
+        self.daemon.wait().unwrap();
+    }
+
+    /// Another daemon at the same address.
+    pub fn start_again(&mut self) {
+        let config = self.home.path().join("bus.conf");
+        let address = format!("unix:path={}/bus", self.home.path().display());
+        self.daemon = launch(self.command("dbus-daemon"), &config, &address);
     }
 
     /// The service on it, ready.
@@ -69,6 +77,16 @@ impl Bus {
     pub fn command(&self, program: &str) -> Command {
         self.home.foreign(&on_path(program).unwrap())
     }
+}
+
+/// A daemon that listens.
+fn launch(mut command: Command, config: &Path, address: &str) -> Child {
+    command.arg("--config-file").arg(config).args(["--nofork", "--print-address"]);
+    let mut daemon = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with(address), "the daemon said {line:?}");
+    daemon
 }
 
 impl Serving {

@@ -12,7 +12,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 /// One request over HTTP, as simple as can be.
-fn post(address: &str, token: &str, body: &Value) -> (String, Value) {
+pub fn post(address: &str, token: &str, body: &Value) -> (String, Value) {
     let body = body.to_string();
     let mut socket = TcpStream::connect(address).unwrap();
     let head = format!(

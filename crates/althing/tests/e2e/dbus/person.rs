@@ -4,6 +4,7 @@ use super::bus::{Bus, KEY, Serving, until};
 use super::logins;
 use super::streams::with_provider;
 use crate::harness::{Home, signal, upstream};
+use althing_testkit::upstream::Logins;
 use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -41,6 +42,10 @@ fn a_person_keeps_providers_with_and_without_the_service() {
         home.run(&["routes", "set", "fast", &model]).ends(0).says("1 target");
         home.run(&["routes", "show"]).ends(0).says("fast").says("ok");
         home.run(&["routes", "test", "fast"]).ends(0).says(&format!("{model} answered: "));
+        home.run(&["routes", "set", "bare", "fake-small", "fast"]).ends(0).says("2 targets");
+        home.run(&["routes", "show", "bare"]).ends(0).says(&model).says("alias:fast");
+        home.run(&["routes", "set", "bare"]).ends(0);
+        home.run(&["routes", "set", "none", "no-such"]).ends(12).warns("'no-such': no such model");
         home.run(&["routes", "set", "loop", "alias:loop"]).ends(2).warns("loop");
         home.run(&["metrics", "--since", "1h"]).ends(0).says("Requests in the last 1 h: ");
         home.run(&["providers", "remove", &id]).ends(0);
@@ -93,6 +98,38 @@ fn a_person_logs_in_with_and_without_the_service() {
     walk(&bus.home, "alone");
     let _serving = bus.serve();
     walk(&bus.home, "served");
+}
+
+/// Rests are known to the process that met a refusal, so it takes a service that runs.
+#[test]
+fn a_person_sees_which_target_rests() {
+    let upstream = Upstream::start(Options::default().models(["err-404", "fake-small"]));
+    let Some(bus) = Bus::start() else { return };
+    let _serving = bus.serve();
+    let url = format!("{}/v1", upstream.url());
+    let add = ["providers", "add", "openai", "--name", "box", "--base-url", &url];
+    bus.home.run_with_input(&add, &format!("{KEY}\n")).ends(0);
+    bus.home.run(&["routes", "set", "fast", "box:err-404", "box:fake-small"]).ends(0);
+    bus.home.run(&["routes", "test", "fast"]).ends(0).says("box:fake-small answered: ");
+    let shown = bus.home.run(&["routes", "show", "fast"]);
+    shown.ends(0).says("rests for ").says(" s: unknown_model").says("ok");
+}
+
+/// A login whose renewal was refused is marked, whoever asks.
+#[test]
+fn a_person_sees_which_login_is_over() {
+    // The token is old at once, and there is no new one.
+    let script = Logins { token_life: 1, over: true, ..Logins::default() };
+    let upstream = Upstream::start(Options::default().logins(script));
+    let Some(bus) = logins::bus(&upstream) else { return };
+    let home = &bus.home;
+    home.run(&["providers", "add-oauth", "dashscope", "--name", "qwen"]).ends(0);
+    let over = "the login at DashScope (Qwen) is over";
+    home.run(&["providers", "test", "qwen"]).ends(10).warns(over);
+    home.run(&["providers", "list"]).ends(0).says("qwen (off)").says(&upstream.url()).says(over);
+    home.run(&["doctor"]).ends(0).says(over);
+    let _serving = bus.serve();
+    home.run(&["providers", "list", "--json"]).ends(0).says(over).says("\"enabled\":false");
 }
 
 #[test]

@@ -34,8 +34,14 @@ const NESTED: &[(&str, &str)] = &[
     ("connections", "Connection"),
 ];
 
-/// What no reply of these tests has: only clients send the one, and no model here thinks aloud.
-const NEVER: &[(&str, &str)] = &[("Message", "tool_call_id"), (RESPONSE, "reasoning")];
+/// What no reply of these tests has: only clients send the first, no model here thinks aloud, and no
+/// target rests.
+const NEVER: &[(&str, &str)] = &[
+    ("Message", "tool_call_id"),
+    (RESPONSE, "reasoning"),
+    ("RouteTarget", "resting"),
+    ("RouteTarget", "rest_ms"),
+];
 
 /// A field by its message and its name.
 type Place = (String, String);

@@ -38,6 +38,8 @@ fn a_new_worker_overwrites_nothing() {
     home.run(&["workers", "logs"]).ends(0).says("No worker has printed anything yet");
     let new = |args: &[&str]| home.run(&[&["workers", "new"], args].concat());
     new(&["--language", "python"]).ends(0).says("pip install pyzmq msgpack").says("calc.py");
+    let starter = std::fs::read_to_string(home.path().join("calc.py")).unwrap();
+    assert!(starter.contains("each with its name in FUNCTIONS"), "{starter}");
     new(&["--language", "python"]).ends(2).warns("is there already");
     new(&["--language", "js", "tools"]).ends(0).says("npm install zeromq msgpackr");
     new(&["--language", "js", "../x"]).ends(2).warns("name: ");

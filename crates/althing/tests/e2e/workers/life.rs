@@ -228,6 +228,22 @@ fn a_frontend_leaves_no_stubborn_one_behind() {
     home.is_left();
 }
 
+/// Not even one that hears nothing outlives an Althing that is killed.
+#[test]
+fn a_killed_althing_leaves_no_worker_behind() {
+    for name in ["KILL", "TERM"] {
+        let home = Home::new();
+        let stubborn = r#"trap "" TERM INT HUP; while :; do /bin/sleep 1; done"#;
+        configure(&home, &format!("[workers.stubborn]\nrun = ['/bin/sh', '-c', '{stubborn}']\n"));
+        let mut child = home.spawn(&["workers", "list"]);
+        let is_there = || home.running().iter().any(|(_, command)| command.contains("trap"));
+        until("it is there", is_there);
+        signal(&child, name);
+        child.wait().unwrap();
+        home.is_left();
+    }
+}
+
 fn configure_more(home: &Home, toml: &str) {
     let file = home.path().join(".config/althing/config.toml");
     let before = std::fs::read_to_string(file).unwrap();
@@ -260,7 +276,10 @@ fn doctor_tells_of_workers() {
     done.ends(0);
     for (name, words) in [
         ("✓ calc", &["1 function, a model, ", "calc.py"][..]),
-        ("✗ gone", &["cannot start the worker: No such file", "change `run` in [workers.gone]"]),
+        (
+            "✗ gone",
+            &["cannot start the worker '", "gone.py' in '", "change `run` in [workers.gone]"],
+        ),
         ("✗ away", &["no service 'lost' is running", "start 'lost', or change `service`"]),
         ("✗ lacks", &["No module named 'zmq'; pip install pyzmq msgpack"]),
         ("✗ deaf", &["no answer within 5s; see `althing workers logs deaf`"]),

@@ -496,7 +496,7 @@ async fn a_cost_limit_ends_the_run_and_it_can_go_on() {
         0 bob is asked
         0 bob is valid at attempt 1: The plan of number 1
         Plan 1 is ada, Plan 2 is bob
-        => cost_limit: stopped at the cost limit: $0.8000 spent or under way, the next call may cost $0.4000, and max_cost is $1.00
+        => cost_limit: stopped at the cost limit: $0.8000 spent or under way, the next call may cost $0.4000, and max_cost_usd (ALTHING_MAX_COST, --max-cost) is $1.00
     "#]].assert_eq(&render(&events));
     table.opening.max_cost_usd = Some(5.0);
     let events = table.resumed(&events).await;

@@ -1,15 +1,22 @@
 use super::*;
-use crate::methods::tests::kit::{render, table, voice};
+use crate::methods::tests::kit::{is_synthesis, render, table, voice};
 use althing_testkit::Step;
 
 #[test]
-fn only_a_line_of_its_own_completes_an_examination() {
+fn an_examination_is_complete_wherever_a_reply_states_it() {
     for (reply, want) in [
         ("EXAMINATION COMPLETE", true),
         ("examination complete.", true),
         ("**Examination Complete**", true),
         ("I have heard enough.\n\nEXAMINATION COMPLETE: no further questions", true),
         ("“EXAMINATION COMPLETE”", true),
+        ("All that matters is answered, so EXAMINATION COMPLETE.", true),
+        ("I thank you. EXAMINATION COMPLETE, and nothing is left to ask.", true),
+        ("What would sink it? You answered that; EXAMINATION COMPLETE", true),
+        ("I am far from writing EXAMINATION COMPLETE if you do not answer.", false),
+        ("Until I write EXAMINATION COMPLETE, go on.", false),
+        ("This is not EXAMINATION COMPLETE.", false),
+        ("The examination is not yet complete.", false),
         ("EXAMINATION COMPLETE would be premature: why tea?", false),
         ("You say EXAMINATION COMPLETE, but why tea?", false),
         ("> EXAMINATION COMPLETE", false),
@@ -31,6 +38,21 @@ async fn a_defender_who_is_let_go_is_not_asked_again() {
     assert_eq!(log.matches("bob DEFENDER").count(), 1, "only its position: {log}");
     assert_eq!(log.matches("ADVOCATE: EXAMINATION COMPLETE").count(), 1, "{log}");
     assert_eq!(log.matches("ada DEFENDER").count(), 3, "{log}");
+}
+
+/// Whoever examined gives the verdict, however the synthesizer is chosen.
+#[tokio::test(start_paused = true)]
+async fn the_advocate_gives_the_verdict() {
+    let mut table = table("advocate", 4);
+    table.opening.synthesizers = vec![1, 2, 3, 0];
+    let log = render(&table.hold().await);
+    assert!(log.contains("dan synthesis: PARTIAL"), "{log}");
+    let silent = table.script(|call| match is_synthesis(call) && call.seat == 3 {
+        true => vec![Step::Refuse],
+        false => vec![Step::SayText(voice(call))],
+    });
+    let log = render(&silent.hold().await);
+    assert!(log.contains("bob synthesis: PARTIAL"), "{log}");
 }
 
 #[test]

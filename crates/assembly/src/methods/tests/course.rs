@@ -88,11 +88,11 @@ async fn advocate() {
             bob DEFENDER: bob read 8
             -- 2 to 3
             == 3/3 Verdict: ada bob cyd
-            ada synthesis: PARTIAL after 10
-               synthesis: verdict by ada who read 10
-               differences: unresolved by ada who read 10
-               agreed: survived by ada who read 10
-               Failed: failed by ada who read 10
+            cyd synthesis: PARTIAL after 10
+               synthesis: verdict by cyd who read 10
+               differences: unresolved by cyd who read 10
+               agreed: survived by cyd who read 10
+               Failed: failed by cyd who read 10
                Speakers: DEFENDER 1: ada / DEFENDER 2: bob / ADVOCATE 1: cyd
                by one who debated
             => completed

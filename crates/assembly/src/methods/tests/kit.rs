@@ -62,6 +62,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         context_tokens: None,
     };
     let opening = Opening {
+        attachments: vec![],
         method: method_name.into(),
         question: QUESTION.into(),
         mark: String::new(),
@@ -75,6 +76,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         language: None,
         pause_ms: None,
         max_cost_usd: None,
+        concludes_at_limit: false,
         estimate_usd: None,
         tools: vec![],
         offered: vec![],

@@ -1,7 +1,7 @@
 //! Voices that fail, refuse, hang or say nothing, in every phase of every method.
 
 use super::*;
-use crate::event::{Ending, Event, Outcome, What};
+use crate::event::{CONCLUDED_EARLY, Ending, Event, Outcome, What};
 use althing_stdx::Kind;
 use althing_testkit::Step;
 use expect_test::expect;
@@ -96,7 +96,7 @@ async fn when_all_fail_each_reason_is_told() {
     check_all(async |method| all_fail(method, Kind::Overloaded).await, expect![[r#"
         standard: => too_few: standard needs 2 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         oxford: => too_few: oxford needs 2 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
-        advocate: => too_few: advocate needs a position to examine and no defender gave one (ada: no ada; bob: no bob; cyd: no cyd)
+        advocate: => too_few: no model could write the synthesis (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         socratic: => too_few: socratic needs a thesis and no model gave one (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         delphi: => too_few: delphi needs 3 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         brainstorm: => too_few: brainstorm needs 2 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
@@ -108,9 +108,9 @@ async fn when_all_fail_each_reason_is_told() {
 async fn when_all_fail_for_good_nobody_is_asked_in_vain() {
     check_all(async |method| all_fail(method, Kind::NoCredit).await, expect![[r#"
         standard: => too_few: standard needs 2 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
-        oxford: => too_few: oxford needs a living speaker on each side and FOR has none left (ada: no ada; bob: no bob; cyd: no cyd)
-        advocate: => too_few: advocate needs 3 living models and 2 are left (ada: no ada; bob: no bob)
-        socratic: => too_few: socratic needs 2 living models and 1 is left (ada: no ada; bob: no bob; cyd: no cyd)
+        oxford: => too_few: no model could write the synthesis (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
+        advocate: => too_few: no model could write the synthesis (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
+        socratic: => too_few: no model could write the synthesis (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         delphi: => too_few: delphi needs 3 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         brainstorm: => too_few: brainstorm needs 2 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
         tradeoff: => too_few: tradeoff needs 2 living models and 0 are left (ada: no ada; bob: no bob; cyd: no cyd; dan: no dan)
@@ -119,7 +119,7 @@ async fn when_all_fail_for_good_nobody_is_asked_in_vain() {
 
 /// Everyone but the first is out from its second turn on.
 #[tokio::test(start_paused = true)]
-async fn a_method_ends_where_too_few_are_left() {
+async fn whoever_is_left_concludes() {
     check_all(
         async |method| {
             let events = table(method.name, 4)
@@ -129,16 +129,18 @@ async fn a_method_ends_where_too_few_are_left() {
                 })
                 .hold()
                 .await;
-            last_line(&events)
+            let concluded = synthesis(&events).expect("it concludes");
+            let why = concluded.more.iter().find(|more| more.name == CONCLUDED_EARLY);
+            format!("{} {}", last_line(&events), why.map_or("", |why| &why.text))
         },
         expect![[r#"
-            standard: => too_few: standard needs 2 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
-            oxford: => too_few: oxford needs a living speaker on each side and AGAINST has none left (bob: no money; cyd: no money; dan: no money)
-            advocate: => too_few: advocate needs 3 living models and 2 are left (cyd: no money; dan: no money)
-            socratic: => completed
-            delphi: => too_few: delphi needs 3 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
-            brainstorm: => too_few: brainstorm needs 2 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
-            tradeoff: => too_few: tradeoff needs 2 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
+            standard: => completed standard needs 2 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
+            oxford: => completed oxford needs a living speaker on each side and AGAINST has none left (bob: no money; cyd: no money; dan: no money)
+            advocate: => completed advocate needs 3 living models and 2 are left (cyd: no money; dan: no money)
+            socratic: => completed 
+            delphi: => completed delphi needs 3 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
+            brainstorm: => completed brainstorm needs 2 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
+            tradeoff: => completed tradeoff needs 2 living models and 1 is left (bob: no money; cyd: no money; dan: no money)
         "#]],
     )
     .await;
@@ -258,7 +260,7 @@ async fn the_advocate_is_out_and_a_defender_takes_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_side_without_a_speaker_ends_the_debate() {
+async fn a_side_without_a_speaker_ends_the_debate_and_it_is_judged() {
     let table = table("oxford", 4).script(|call| match (call.seat % 2, call.nth) {
         (1, 1..) => vec![Step::Fail(Kind::NoCredit, "no money")],
         _ => vec![Step::SayText(voice(call))],
@@ -275,7 +277,17 @@ async fn a_side_without_a_speaker_ends_the_debate() {
         bob AGAINST rebuttal: FAILED no_credit: no money
         cyd FOR rebuttal: cyd read 5
         dan AGAINST rebuttal: FAILED no_credit: no money
-        => too_few: oxford needs a living speaker on each side and AGAINST has none left (bob: no money; dan: no money)
+        -- 2 to 4
+        == 4/4 Judgement: ada cyd
+        ada synthesis: - after 6
+           synthesis: synthesis by ada who read 6
+           differences: differences by ada who read 6
+           agreed: agreed by ada who read 6
+           Evolution: evolution by ada who read 6
+           Speakers: FOR 1: ada / AGAINST 1: bob / FOR 2: cyd / AGAINST 2: dan
+           Concluded early: oxford needs a living speaker on each side and AGAINST has none left (bob: no money; dan: no money)
+           by one who debated
+        => completed
     "#]]).await;
 }
 

@@ -3,6 +3,7 @@
 use super::Board;
 use crate::measure::Scores;
 use crate::methods::list::Item;
+use crate::number::read_written;
 
 /// Scores are from 1 to this.
 const SCORE_MAX: f64 = 10.0;
@@ -94,13 +95,14 @@ fn find(cell: &str, items: &[Item], letter: bool) -> Option<usize> {
     (at < items.len()).then_some(at)
 }
 
-/// The first number of a cell, if it is a score: `7`, `7.5`, `8/10`. A range such as `1-10` is none.
+/// The first number of a cell, if it is a score: `7`, `7.5`, `7,5`, `8/10`. A range such as `1-10` is none.
 fn score(cell: &str) -> Option<f64> {
     let start = cell.find(|c: char| c.is_ascii_digit())?;
     let (before, text) = cell.split_at(start);
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..end].trim_end_matches('.').parse().ok()?;
-    let next = text[end..].trim_start();
+    let (number, rest) = read_written(text)?;
+    // A score has no thousands.
+    let number = number.value(&['.', ','], &[]);
+    let next = rest.trim_start();
     let joints = ["to ", "-", "\u{2013}", "\u{2014}"];
     let other = joints.iter().find_map(|joint| next.strip_prefix(joint)).unwrap_or_default();
     let is_range = other.trim_start().starts_with(|c: char| c.is_ascii_digit());

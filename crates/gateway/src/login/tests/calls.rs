@@ -11,7 +11,7 @@ use althing_testkit::upstream::{Options, Upstream};
 fn shelf(base_url: Option<String>) -> Arc<Shelf> {
     let expires_at_ms = now_ms() + 600_000;
     let tokens = Tokens { access: Secret::new("t"), refresh: None, expires_at_ms, base_url };
-    Arc::new(Shelf(Mutex::new(Some(tokens))))
+    Arc::new(Shelf(Mutex::new(Some(tokens)), Mutex::default()))
 }
 
 #[tokio::test]

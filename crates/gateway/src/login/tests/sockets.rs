@@ -6,9 +6,9 @@ use althing_testkit::upstream::{Ending, Logins, Options, Upstream};
 use expect_test::{Expect, expect};
 use futures_util::future::{BoxFuture, join_all};
 
-/// Tokens kept in memory.
+/// Tokens kept in memory, and why the login ended as often as it did.
 #[derive(Default)]
-pub(super) struct Shelf(pub(super) Mutex<Option<Tokens>>);
+pub(super) struct Shelf(pub(super) Mutex<Option<Tokens>>, pub(super) Mutex<Vec<String>>);
 
 impl Keep for Shelf {
     fn load(&self) -> BoxFuture<'_, Result<Option<Tokens>>> {
@@ -18,6 +18,11 @@ impl Keep for Shelf {
     fn save<'a>(&'a self, tokens: &'a Tokens) -> BoxFuture<'a, Result<()>> {
         *self.0.lock().unwrap() = Some(tokens.clone());
         Box::pin(async { Ok(()) })
+    }
+
+    fn note_end<'a>(&'a self, why: &'a Fault) -> BoxFuture<'a, ()> {
+        self.1.lock().unwrap().push(why.message.clone());
+        Box::pin(async {})
     }
 }
 
@@ -45,7 +50,7 @@ fn shown<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let dull = ["host", "content-length", "accept", "content-type", "user-agent"];
     let all = all.filter(|(name, _)| !dull.contains(name) && !name.starts_with("code_"));
     let line = |(name, value)| match name {
-        "x-request-id" => format!("  {name}: …\n"),
+        "x-request-id" | "x-althing-hops" => format!("  {name}: …\n"),
         _ => format!("  {name}: {value}\n"),
     };
     let mut lines: Vec<String> = all.map(line).collect();
@@ -59,7 +64,7 @@ async fn by_sockets(provider_name: &str, want: Expect) {
     let login = login(provider_name, &upstream);
     let started = login.start().await.unwrap();
     let tokens = login.finish(&started.device).await.unwrap();
-    let shelf = Arc::new(Shelf(Mutex::new(Some(tokens.clone()))));
+    let shelf = Arc::new(Shelf(Mutex::new(Some(tokens.clone())), Mutex::default()));
     let row = provider(provider_name).unwrap();
     let endpoint = Endpoint {
         id: "mine".into(),
@@ -136,6 +141,7 @@ async fn copilot_by_sockets() {
           editor-plugin-version: althing/VERSION
           editor-version: Althing/VERSION
           openai-intent: conversation-panel
+          x-althing-hops: …
           x-github-api-version: 2025-04-01
           x-initiator: user
           x-request-id: …
@@ -167,6 +173,7 @@ async fn dashscope_by_sockets() {
           x-request-id: …
         /v1/models
           authorization: Bearer qwen-first-2
+          x-althing-hops: …
           x-dashscope-authtype: qwen-oauth
           x-dashscope-cachecontrol: enable
           x-dashscope-useragent: althing/VERSION
@@ -228,7 +235,7 @@ async fn who_is_to_slow_down_does() {
 /// the server was asked.
 async fn renewals(provider: &str, script: Logins, kept: Tokens, refused: bool) -> String {
     let upstream = Upstream::start(logins(script));
-    let shelf = Arc::new(Shelf(Mutex::new(Some(kept.clone()))));
+    let shelf = Arc::new(Shelf(Mutex::new(Some(kept.clone())), Mutex::default()));
     let session = login(provider, &upstream).session(shelf.clone());
     let old = Grant { key: Some(kept.access.clone()), ..Grant::default() };
     let asking = (0..20).map(|_| {
@@ -243,6 +250,9 @@ async fn renewals(provider: &str, script: Logins, kept: Tokens, refused: bool) -
     got.dedup();
     let saved = shelf.0.lock().unwrap().clone().unwrap();
     assert_eq!(saved.refresh, kept.refresh, "what it does not give again is kept");
+    let ends = shelf.1.lock().unwrap().len();
+    let is_over = got.contains(&"BadKey".to_string());
+    assert_eq!(ends > 0, is_over, "an end is noted, and nothing else");
     format!("{} after {}", got.join(" and "), upstream.requests().len())
 }
 
@@ -272,7 +282,7 @@ async fn tokens_are_renewed_once_in_time_and_when_refused() {
         assert_eq!(told, want, "{provider} {refused}");
     }
     // A server in trouble does not take away what still works.
-    let shelf = Arc::new(Shelf(Mutex::new(Some(tokens("r", short)))));
+    let shelf = Arc::new(Shelf(Mutex::new(Some(tokens("r", short))), Mutex::default()));
     let mut flow = Flow::new(login_row("dashscope").unwrap());
     flow.set("token_url", "http://127.0.0.1:9/").unwrap();
     let session = Gateway::new(Limits::default()).login(flow).session(shelf.clone());
@@ -280,6 +290,57 @@ async fn tokens_are_renewed_once_in_time_and_when_refused() {
     *shelf.0.lock().unwrap() = None;
     let gone = login("copilot", &Upstream::start(Options::default())).session(shelf);
     assert_eq!(gone.grant(Need::default()).await.unwrap_err().kind, Kind::BadKey);
+}
+
+/// Two processes renew at the same time: whoever comes second is refused, and finds what the first
+/// one got.
+#[tokio::test]
+async fn tokens_that_another_process_renewed_are_no_end() {
+    struct Shared(Mutex<VecDeque<Tokens>>);
+    impl Keep for Shared {
+        fn load(&self) -> BoxFuture<'_, Result<Option<Tokens>>> {
+            let mut looks = self.0.lock().unwrap();
+            let found = if looks.len() > 1 { looks.pop_front() } else { looks.front().cloned() };
+            Box::pin(async { Ok(found) })
+        }
+
+        fn save<'a>(&'a self, _: &'a Tokens) -> BoxFuture<'a, Result<()>> {
+            Box::pin(async { Ok(()) })
+        }
+
+        fn note_end<'a>(&'a self, why: &'a Fault) -> BoxFuture<'a, ()> {
+            panic!("it is not over: {why}");
+        }
+    }
+    let upstream = Upstream::start(logins(Logins { over: true, ..Logins::default() }));
+    let tokens = |access: &str, left_ms: i64| Tokens {
+        access: Secret::new(access),
+        refresh: Some(Secret::new("r")),
+        expires_at_ms: now_ms() + left_ms,
+        base_url: None,
+    };
+    let looks = [tokens("old", -1), tokens("theirs", 600_000)].into();
+    let session = login("dashscope", &upstream).session(Arc::new(Shared(Mutex::new(looks))));
+    let grant = session.grant(Need::default()).await.unwrap();
+    assert_eq!(grant.key, Some(Secret::new("theirs")));
+}
+
+/// Qwen's free login ended: whoever meets a refusal of it learns that, and what works instead.
+#[tokio::test]
+async fn a_login_that_is_of_no_use_says_so() {
+    let row = login_row("dashscope").unwrap();
+    let own = Flow::new(row);
+    let notice = own.notice().unwrap();
+    assert!(notice.contains("15 April 2026"), "{notice}");
+    let over = answers::login_over(row, own.notice());
+    assert!(over.message.contains("althing providers add dashscope"), "{over}");
+    let explained = Gateway::new(Limits::default()).login(own);
+    let explained = explained.explain(Fault::new(Kind::Upstream, "starts no login: closed"));
+    assert_eq!(explained.message, format!("starts no login: closed; {notice}"));
+    // Of a server of the person's own nothing is known.
+    let upstream = Upstream::start(Options::default());
+    assert_eq!(login("dashscope", &upstream).notice(), None);
+    assert_eq!(Flow::new(login_row("copilot").unwrap()).notice(), None);
 }
 
 #[tokio::test]
@@ -294,7 +355,7 @@ async fn a_refused_token_is_renewed_within_the_call() {
         expires_at_ms: now_ms() + 600_000,
         base_url: Some(upstream.url()),
     };
-    let shelf = Arc::new(Shelf(Mutex::new(Some(kept))));
+    let shelf = Arc::new(Shelf(Mutex::new(Some(kept)), Mutex::default()));
     let endpoint = Endpoint {
         id: "copilot".into(),
         provider: provider("copilot").unwrap(),

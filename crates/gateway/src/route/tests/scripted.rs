@@ -155,7 +155,7 @@ async fn no_sleep_while_another_is_free_and_no_call_to_one_that_rests() {
               b has 3, 100s
             0 Queued
             5 Started
-            5 rate_limited: b:m: slow down
+            5 rate_limited: b:m: slow down; try again in 90 s
               asked 90s
               by b:m
             call 3
@@ -282,7 +282,7 @@ async fn one_alone() {
               a has 3, 100s
             0 Started
             0 retrying 1 in 100 ms: wait
-            0 rate_limited: slow down
+            0 rate_limited: slow down; try again in 30 s
               asked 30s
               by a:m
             call 3

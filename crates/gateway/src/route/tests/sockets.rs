@@ -1,7 +1,7 @@
 //! Routes over servers on loopback.
 
 use crate::tests::{FOR_EVER, ask, endpoint, gateway};
-use crate::{Endpoint, Gateway, Target};
+use crate::{Endpoint, Gateway, Limits, Target};
 use althing_chat::{Answer, Delta, Model, Speaking};
 use althing_stdx::Kind;
 use althing_testkit::upstream::{Options, Upstream};
@@ -75,6 +75,35 @@ async fn the_last_one_free_is_tried_again() {
     assert_eq!(who, "a:flaky-2");
     let retries = deltas.iter().filter(|delta| matches!(delta, Delta::Retrying(_)));
     assert_eq!(retries.count(), 2);
+}
+
+#[tokio::test]
+async fn a_target_that_hangs_leads_to_the_next_where_the_answer_comes_whole() {
+    let limits = Limits { first_token: Duration::from_millis(1), ..Limits::default() };
+    for name in ["openai", "anthropic", "google", "ollama"] {
+        let upstream = Upstream::start(Options::default().text(|_| "Yes.".into()));
+        let routed = Gateway::new(limits).route("x", targets(name, &upstream, "hang"), None);
+        let (speaking, who) = routed.speak_noting(ask(false));
+        assert_eq!(Answer::collect(speaking).await.unwrap().text, "Yes.", "{name}");
+        assert_eq!(who.get().unwrap().id(), "b:fine", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_patient_wait_long_for_a_lone_target() {
+    let upstream = Upstream::start(Options::default().retry_after(Duration::from_secs(30)));
+    let alone = || targets("openai", &upstream, "flaky-1").drain(..1).collect::<Vec<_>>();
+    let fault = Answer::collect(gateway(3).route("x", alone(), None).speak(ask(true))).await;
+    let fault = fault.unwrap_err();
+    assert_eq!(fault.retry_after, Some(Duration::from_secs(30)));
+    assert!(fault.message.contains("try again in 30"), "{fault}");
+    assert_eq!(upstream.count("flaky-1"), 1);
+    let upstream = Upstream::start(Options::default().retry_after(Duration::from_secs(30)));
+    let alone = targets("openai", &upstream, "flaky-1").drain(..1).collect();
+    let mut speaking = gateway(3).patient().route("x", alone, None).speak(ask(true));
+    assert_eq!(speaking.next().await.unwrap().unwrap(), Delta::Started);
+    let told = speaking.next().await.unwrap().unwrap();
+    assert!(matches!(&told, Delta::Retrying(it) if it.wait_ms >= 30_000), "{told:?}");
 }
 
 #[tokio::test]

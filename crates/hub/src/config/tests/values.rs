@@ -33,6 +33,8 @@ fn every_variable_sets_its_value() {
         ("model_timeout_seconds", "QUORUM_MODEL_TIMEOUT", "600", "600"),
         ("turn_seconds_max", "ALTHING_TURN_SECONDS_MAX", "10", "10"),
         ("local_idle_seconds", "ALTHING_LOCAL_IDLE_SECONDS", "60", "60"),
+        ("http_origins", "ALTHING_HTTP_ORIGINS", "https://App.example/, app://notes, http://a:80",
+         "https://app.example, app://notes, http://a"),
         ("pause_seconds", "QUORUM_PAUSE_TIMEOUT", "0", "0"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", "sequential", "sequential"),
         ("report_dir", "QUORUM_REPORT_DIR", "~/r", "/home/r"),
@@ -68,6 +70,10 @@ fn wrong_values_are_named_and_the_default_stands() {
         ("model_timeout_seconds", "QUORUM_MODEL_TIMEOUT", "9", "from 10 to 600"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", &"long".repeat(99), "longlong…'"),
         ("execution_mode", "QUORUM_EXECUTION_MODE", "\u{1b}[31m", "\\u{1b}[31m"),
+        ("http_origins", "ALTHING_HTTP_ORIGINS", "*", "such as https://app.example, not '*'"),
+        ("http_origins", "ALTHING_HTTP_ORIGINS", "null", "not 'null'"),
+        ("http_origins", "ALTHING_HTTP_ORIGINS", "https://a/b", "not 'https://a/b'"),
+        ("http_origins", "ALTHING_HTTP_ORIGINS", "https://me@a", "not 'https://me@a'"),
         ("export_format", "QUORUM_EXPORT_FORMAT", "docx", "one of md, json, html, txt, pdf"),
         ("models", "ALTHING_MODELS", &"m,".repeat(21), "names 21 models; at most 20"),
         ("models", "ALTHING_MODELS", &"m".repeat(201), "cannot be the name of a model"),
@@ -86,9 +92,11 @@ fn the_folder_one_stands_in_decides_less() {
     let home = Home::new(&[]).with(
         LOCAL,
         "ALTHING_MAX_COST=1000\nQUORUM_EXPORT_DIR=/etc\nQUORUM_REPORT_DIR=../../up\n\
-         QUORUM_METHOD=standard\n",
+         QUORUM_METHOD=standard\nALTHING_HTTP_ORIGINS=https://evil.example\n",
     );
-    home.warns(&["may not set this", "only folders in the home", "only folders in the home"]);
+    let not_here = "may not set this";
+    home.warns(&[not_here, not_here, "only folders in the home", "only folders in the home"]);
+    home.check("http_origins", "", "default");
     home.check("max_cost_usd", "1", "default");
     home.check("export_dir", "", "default");
     home.check("method", "standard", "QUORUM_METHOD in ./.env");

@@ -1,6 +1,7 @@
 //! A client of a running service: the service's own functions, over the bus.
 
 use super::fields::{Dict, Field, Fields, Malformed, Sent, Word};
+use super::outgoing::Outgoing;
 use super::refusal::PREFIX;
 use super::words::{all, put};
 use super::{BUS_NAME, BusAddress, MESSAGES_INTERFACE, OBJECT_PATH, well_known};
@@ -175,10 +176,12 @@ impl Client {
             chunks.extend(answer.optional("chunk")?);
         }
         Ok(Received {
+            reasoning: answer.optional("reasoning")?.unwrap_or_default(),
             chunks: chunks.into_iter().map(|chunk| chunk.text).collect(),
             tool_call: answer.optional("tool_call")?,
             done: answer.optional("done")?.unwrap_or_default(),
             usage: answer.optional("usage")?,
+            answered_by: answer.optional("answered_by")?,
         })
     }
 
@@ -204,7 +207,7 @@ impl Client {
     }
 
     async fn ask(&self, request: &str, fields: Sent) -> Result<Answer> {
-        Answer::of(body(&self.call(MESSAGES_INTERFACE, request, &(fields,)).await?)?)
+        Answer::of(body(&self.call(MESSAGES_INTERFACE, request, &(fields.carried(),)).await?)?)
     }
 
     async fn call<B>(&self, interface: &str, method: &str, body: &B) -> Result<zbus::Message>

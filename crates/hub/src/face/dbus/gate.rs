@@ -2,6 +2,7 @@
 //! unique bus name; what it holds goes when the name does.
 
 use super::fields::{Dict, Sent};
+use super::outgoing::{Outgoing, fit};
 use super::refusal::{Refusal, Trouble, reply};
 use super::requests::Asked;
 use crate::service::Service;
@@ -82,21 +83,29 @@ impl Gate {
     where
         F: Future<Output = Result<Sent, Trouble>> + Send,
     {
-        let work = |service, caller| run(Asked { service, caller, fields });
-        reply(self.during(header, work).await?)
+        let work = |service, caller| async move {
+            let asked = Asked { service, caller, fields };
+            reply(run(asked).await)
+        };
+        self.during(header, work).await
     }
 
-    /// Does some work for whoever sent the message; dropped when they leave or are put out.
-    pub(super) async fn during<F: Future + Send>(
+    /// Does some work for whoever sent the message; dropped when they leave or are put out. Every
+    /// reply leaves through here.
+    pub(super) async fn during<F, T>(
         &self,
         header: &Header<'_>,
         work: impl FnOnce(Arc<Service>, Caller) -> F,
-    ) -> Result<F::Output, Refusal> {
+    ) -> Result<T, Refusal>
+    where
+        F: Future<Output = Result<T, Refusal>> + Send,
+        T: Outgoing,
+    {
         let visit = self.admit(header).await?;
         tokio::select! {
             biased;
             // First: whoever closes its own connection still gets the answer.
-            output = work(self.service.clone(), visit.caller.clone()) => Ok(output),
+            reply = work(self.service.clone(), visit.caller.clone()) => fit(reply?),
             () = visit.gone.cancelled() => Err(Refusal::denied(CLOSED)),
             () = self.stop.cancelled() => Err(Refusal::denied("the service is stopping")),
         }

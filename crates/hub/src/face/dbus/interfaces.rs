@@ -216,9 +216,10 @@ impl Routing {
 
     #[zbus(out_args("aliases"))]
     async fn list_aliases(&self, #[zbus(header)] header: Header<'_>) -> Result<(Vec<String>,)> {
-        let work =
-            |service: Arc<crate::service::Service>, _| async move { service.aliases().await };
-        Ok((self.0.during(&header, work).await??,))
+        let work = |service: Arc<crate::service::Service>, _| async move {
+            service.aliases().await.map_err(Refusal::from)
+        };
+        Ok((self.0.during(&header, work).await?,))
     }
 
     #[zbus(signal)]
@@ -297,9 +298,9 @@ impl Streams {
         stream_id: String,
     ) -> Result<(OwnedFd,)> {
         let work = |service: Arc<crate::service::Service>, caller| async move {
-            service.open_stream_fd(&caller, &stream_id).await
+            service.open_stream_fd(&caller, &stream_id).await.map_err(Refusal::from)
         };
-        Ok((self.0.during(&header, work).await??.into(),))
+        Ok((self.0.during(&header, work).await?.into(),))
     }
 
     #[zbus(out_args("response"))]

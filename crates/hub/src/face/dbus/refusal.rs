@@ -1,6 +1,7 @@
 //! What goes wrong with a call: refused as a D-Bus error, or answered with `success=false`.
 
 use super::fields::{Malformed, Sent};
+use super::outgoing::Outgoing;
 use super::words::put;
 use althing_stdx::Fault;
 use std::fmt;
@@ -25,6 +26,8 @@ pub(super) enum Trouble {
     Malformed(Malformed),
     /// What the request was for did not work: `success=false`.
     Failed(Fault),
+    /// As `Failed`; the response has a repeated field, which is there all the same, and empty.
+    FailedList(&'static str, Fault),
 }
 
 impl From<Malformed> for Trouble {
@@ -48,10 +51,10 @@ pub(super) fn reply(outcome: Result<Sent, Trouble>) -> Result<Sent, Refusal> {
             (sent, true, message)
         }
         Err(Trouble::Malformed(malformed)) => return Err(malformed.into()),
-        Err(Trouble::Failed(fault)) => {
-            let mut sent = Sent::from([("error_code", fault.kind.name().into())]);
-            let wait = fault.retry_after.map(|wait| wait.as_millis());
-            put(&mut sent, "retry_after_ms", wait.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
+        Err(Trouble::Failed(fault)) => (failed(&fault), false, Some(fault.message.into())),
+        Err(Trouble::FailedList(field, fault)) => {
+            let mut sent = failed(&fault);
+            sent.insert(field, Vec::<Sent>::new().into());
             (sent, false, Some(fault.message.into()))
         }
     };
@@ -65,9 +68,16 @@ pub(super) fn reply(outcome: Result<Sent, Trouble>) -> Result<Sent, Refusal> {
     Ok(sent)
 }
 
+fn failed(fault: &Fault) -> Sent {
+    let mut sent = Sent::from([("error_code", fault.kind.name().into())]);
+    let wait = fault.retry_after.map(|wait| wait.as_millis());
+    put(&mut sent, "retry_after_ms", wait.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
+    sent
+}
+
 impl Refusal {
     fn new(name: &str, message: impl fmt::Display) -> Refusal {
-        Refusal { name: format!("{PREFIX}{name}"), message: message.to_string() }
+        Refusal { name: format!("{PREFIX}{name}"), message: message.to_string().carried() }
     }
 
     pub(super) fn denied(message: impl fmt::Display) -> Refusal {

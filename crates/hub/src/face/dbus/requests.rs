@@ -70,7 +70,7 @@ pub(super) async fn add_local_provider(asked: Asked) -> Outcome {
 }
 
 pub(super) async fn list_providers(asked: Asked) -> Outcome {
-    Ok(Sent::from([("providers", all(asked.service.list_providers().await?))]))
+    list("providers", asked.service.list_providers().await)
 }
 
 pub(super) async fn delete_provider(asked: Asked) -> Outcome {
@@ -86,7 +86,7 @@ pub(super) async fn test_provider(asked: Asked) -> Outcome {
 
 pub(super) async fn get_models(asked: Asked) -> Outcome {
     let id = asked.read().text("provider_id")?;
-    Ok(Sent::from([("models", all(asked.service.models(id.as_deref()).await?))]))
+    list("models", asked.service.models(id.as_deref()).await)
 }
 
 pub(super) async fn set_model_enabled(asked: Asked) -> Outcome {
@@ -107,7 +107,7 @@ pub(super) async fn set_route_rules(asked: Asked) -> Outcome {
 
 pub(super) async fn get_route_rules(asked: Asked) -> Outcome {
     let alias: String = asked.read().required("alias")?;
-    Ok(Sent::from([("targets", all(asked.service.route(&alias).await?))]))
+    list("targets", asked.service.route(&alias).await)
 }
 
 pub(super) async fn complete(asked: Asked) -> Outcome {
@@ -167,17 +167,25 @@ pub(super) async fn get_metrics_snapshot(asked: Asked) -> Outcome {
 pub(super) async fn get_metrics_range(asked: Asked) -> Outcome {
     let fields = asked.read();
     let (start, end) = (fields.required("start_ms")?, fields.required("end_ms")?);
-    Ok(Sent::from([("snapshots", all(asked.service.metrics.range(start, end).await?))]))
+    list("snapshots", asked.service.metrics.range(start, end).await)
 }
 
 pub(super) async fn list_connections(asked: Asked) -> Outcome {
-    Ok(Sent::from([("connections", all(asked.service.connections.list()))]))
+    list("connections", Ok(asked.service.connections.list()))
 }
 
 pub(super) async fn close_connection(asked: Asked) -> Outcome {
     let id: String = asked.read().required("connection_id")?;
     asked.service.connections.close(&id)?;
     Ok(Sent::new())
+}
+
+/// A response with a repeated field, which is there whatever came of the request.
+fn list<T: Word>(field: &'static str, found: althing_stdx::Result<Vec<T>>) -> Outcome {
+    match found {
+        Ok(found) => Ok(Sent::from([(field, all(found))])),
+        Err(fault) => Err(Trouble::FailedList(field, fault)),
+    }
 }
 
 /// An optional number with a lower bound.
@@ -206,7 +214,9 @@ fn received(got: Received, many: bool) -> Sent {
         sent.insert("chunks", all(got.chunks.into_iter().map(Message::assistant).collect()));
     }
     put(&mut sent, "tool_call", got.tool_call.map(Word::write));
+    put(&mut sent, "reasoning", Some(got.reasoning).filter(|text| !text.is_empty()));
     put(&mut sent, "done", got.done.then_some(true));
+    put(&mut sent, "answered_by", got.answered_by);
     put(&mut sent, "usage", got.usage.map(Word::write));
     sent
 }

@@ -6,7 +6,7 @@ use super::refusal::{Trouble, reply};
 use super::words::all;
 use crate::service::words::{
     Challenge, ConnectionInfo, Credentials, ModelInfo, ProviderInfo, ProviderKind, RouteTarget,
-    Snapshot, TargetState,
+    Snapshot, TargetRest, TargetState,
 };
 use althing_chat::{Message, Role, Tool, ToolCall, Usage};
 use althing_stdx::redact::Secret;
@@ -104,8 +104,9 @@ fn words_come_back_as_they_went() {
     returns(Usage::default());
     let target = RouteTarget { provider_id: "p".into(), model_id: "m".into() };
     returns(target.clone());
-    returns(TargetState { target: target.clone(), dead: Some("removed".into()) });
-    returns(TargetState { target, dead: None });
+    returns(TargetState { target: target.clone(), dead: Some("removed".into()), rest: None });
+    let rest = TargetRest { why: "rate_limited".into(), wait: Duration::from_secs(12) };
+    returns(TargetState { target, dead: None, rest: Some(rest) });
 }
 
 /// Every optional field of these is there, or none is.
@@ -191,4 +192,13 @@ fn an_answer_says_both_ways_how_it_went() {
     assert_eq!(sent["retry_after_ms"], 1500_i64.into());
     let result = Sent::from([("success", false.into()), ("message", "slow down".into())]);
     assert_eq!(sent["result"], Variant::from(result));
+}
+
+#[test]
+fn a_repeated_field_is_there_without_success_too() {
+    let fault = Fault::new(Kind::NotFound, "provider_id: no provider 'x'");
+    let sent = reply(Err(Trouble::FailedList("models", fault))).unwrap();
+    assert_eq!(sent["success"], false.into());
+    assert_eq!(sent["models"], all(Vec::<ModelInfo>::new()));
+    assert_eq!(sent["models"].value_signature(), "aa{sv}");
 }

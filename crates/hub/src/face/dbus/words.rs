@@ -4,10 +4,11 @@
 use super::fields::{Field, Fields, Malformed, Sent, Word, wants, whole};
 use crate::service::words::{
     Challenge, ConnectionInfo, Credentials, ModelInfo, ProviderInfo, ProviderKind, RouteTarget,
-    Snapshot, TargetState,
+    Snapshot, TargetRest, TargetState,
 };
 use althing_chat::{Message, Role, Tool, ToolCall, Usage};
 use althing_stdx::redact::Secret;
+use std::time::Duration;
 use zbus::Variant;
 
 /// The roles with their numbers and names on the wire.
@@ -94,6 +95,7 @@ impl Word for Message {
             text: fields.optional("content")?.unwrap_or_default(),
             tool_calls: fields.repeated("tool_calls")?,
             tool_call_id: fields.text("tool_call_id")?,
+            attachments: vec![],
             cache_ends: vec![],
         })
     }
@@ -288,12 +290,20 @@ impl Word for RouteTarget {
 
 impl Word for TargetState {
     fn read(fields: &Fields<'_>) -> Result<TargetState, Malformed> {
-        Ok(TargetState { target: Word::read(fields)?, dead: fields.optional("dead")? })
+        let why: Option<String> = fields.optional("resting")?;
+        let wait_ms: i64 = fields.optional("rest_ms")?.unwrap_or_default();
+        let wait = Duration::from_millis(wait_ms.max(0).unsigned_abs());
+        let rest = why.map(|why| TargetRest { why, wait });
+        Ok(TargetState { target: Word::read(fields)?, dead: fields.optional("dead")?, rest })
     }
 
     fn write(self) -> Sent {
         let mut sent = self.target.write();
         put(&mut sent, "dead", self.dead);
+        if let Some(TargetRest { why, wait }) = self.rest {
+            sent.insert("resting", why.into());
+            sent.insert("rest_ms", i64::try_from(wait.as_millis()).unwrap_or(i64::MAX).into());
+        }
         sent
     }
 }

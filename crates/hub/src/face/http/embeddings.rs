@@ -4,7 +4,7 @@ use super::body;
 use super::dialect::openai;
 use super::discussion;
 use super::pass::{self, Unanswered, sample};
-use super::reply::{Reply, json, refusal};
+use super::reply::{Reply, json, name_target, refusal};
 use super::router::Desk;
 use super::shape::Shape;
 use super::talk::{parse, passes, targets};
@@ -55,12 +55,18 @@ async fn answer(desk: Desk, request: Request) -> Result<Reply> {
         return Ok(pass::embed(&desk.service, &parts, targets, body, head).await);
     }
     let wanted = read(&parse(&body)?)?;
-    let embedded = embedded(&desk.service, &targets, &wanted.texts).await?;
-    Ok(json(&write(&head.model, &embedded, wanted.packed)))
+    let (target, embedded) = embedded(&desk.service, &targets, &wanted.texts).await?;
+    let mut reply = json(&write(&head.model, &embedded, wanted.packed));
+    name_target(&mut reply, &target.id());
+    Ok(reply)
 }
 
-/// The vectors of the first target that gives them.
-async fn embedded(service: &Service, targets: &[Target], texts: &Texts) -> Result<Embedded> {
+/// The vectors of the first target that gives them, and which one that is.
+async fn embedded(
+    service: &Service,
+    targets: &[Target],
+    texts: &Texts,
+) -> Result<(Target, Embedded)> {
     let unanswered = Unanswered::new(service, targets.first());
     let done = service.gateway.embed(targets, texts).await;
     unanswered.over();
@@ -68,7 +74,7 @@ async fn embedded(service: &Service, targets: &[Target], texts: &Texts) -> Resul
         Ok((target, embedded)) => {
             service.library.answered(&target.endpoint.id);
             service.metrics.record(sample(service, &target, false, embedded.usage));
-            Ok(embedded)
+            Ok((target, embedded))
         }
         Err(declined) => {
             if let Some(target) = declined.target.as_ref().or(targets.first()) {

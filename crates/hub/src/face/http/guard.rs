@@ -2,6 +2,7 @@
 //! name it reaches us by.
 
 use super::Token;
+use super::cors::Origins;
 use althing_stdx::{Fault, Kind};
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
 use std::net::{IpAddr, SocketAddr};
@@ -28,24 +29,41 @@ impl Denied {
         }
     }
 
+    /// The word that OpenAI's clients branch on: a wrong key is mended by another one, the rest not.
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Denied::Host => "host_not_allowed",
+            Denied::Origin => "origin_not_allowed",
+            Denied::Token => "invalid_api_key",
+        }
+    }
+
     /// For the face at `address`.
     pub(super) fn fault(self, address: SocketAddr) -> Fault {
         let message = match self {
             Denied::Host => format!(
                 "Host: must be {address}; localhost, 127.0.0.1 and [::1] with its port will do"
             ),
-            Denied::Origin => "Origin: pages of other sites may not ask".into(),
+            Denied::Origin => "Origin: pages of other sites may not ask unless http_origins, or \
+                               ALTHING_HTTP_ORIGINS, names their site"
+                .into(),
             Denied::Token => "the token is missing or wrong; `althing token` shows it, as \
                               `Authorization: Bearer …` or `x-api-key: …`"
                 .into(),
         };
-        Fault::new(Kind::BadKey, message).status(self.status())
+        let kind = if self == Denied::Token { Kind::BadKey } else { Kind::InvalidParams };
+        Fault::new(kind, message).status(self.status())
     }
 }
 
 /// Checks where a request to the face at `address` comes from. A name that is not an address could
-/// be bent to this machine by whoever owns it; only `localhost` cannot.
-pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), Denied> {
+/// be bent to this machine by whoever owns it; only `localhost` cannot. Pages of this machine may
+/// ask, and those of `origins`.
+pub(super) fn admit(
+    headers: &HeaderMap,
+    address: SocketAddr,
+    origins: &Origins,
+) -> Result<(), Denied> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|it| it.to_str().ok());
     if hosts.next().is_some() || !host.is_some_and(|host| is_ours(host, address)) {
@@ -55,7 +73,8 @@ pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), Deni
         let place = place(origin);
         place.is_some_and(|(name, _)| is_this_machine(name, address.ip()))
     };
-    match headers.get_all(ORIGIN).iter().all(|it| it.to_str().is_ok_and(is_near)) {
+    let may_ask = |origin: &str| is_near(origin) || origins.allow(origin);
+    match headers.get_all(ORIGIN).iter().all(|it| it.to_str().is_ok_and(may_ask)) {
         true => Ok(()),
         false => Err(Denied::Origin),
     }
@@ -133,7 +152,8 @@ mod tests {
         }
         let token = Token::new(Secret::new("t0ken"));
         let address = address.parse().unwrap();
-        let got = admit(&map, address).and_then(|()| admit_token(&map, &token));
+        let origins = Origins::new(&["https://app.example".into()]);
+        let got = admit(&map, address, &origins).and_then(|()| admit_token(&map, &token));
         assert_eq!(got, want, "{address} {headers:?}");
     }
 
@@ -216,15 +236,23 @@ mod tests {
 
     #[test]
     fn pages_of_this_machine_and_no_others() {
-        for origin in
-            ["http://localhost", "http://127.0.0.1:3000", "https://[::1]", "http://[::1]:8080"]
-        {
+        for origin in [
+            "http://localhost",
+            "http://127.0.0.1:3000",
+            "https://[::1]",
+            "http://[::1]:8080",
+            "https://app.example",
+            "https://APP.example",
+        ] {
             check(&[HERE, KEY, ("origin", origin)], Ok(()));
         }
         for origin in [
             "null",
             "",
             "https://evil.example",
+            "http://app.example",
+            "https://app.example:8443",
+            "https://sub.app.example",
             "http://localhost.evil.example",
             "http://localhost@evil.example",
             "http://localhost:80/x",

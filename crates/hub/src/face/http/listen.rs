@@ -4,11 +4,13 @@ use super::patience::{Begun, Patience};
 use super::router::App;
 use super::wire::Wire;
 use super::{Limits, Options};
+use crate::config::Announced;
 use crate::service::Service;
 use althing_stdx::{Fault, Kind, Result};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +45,48 @@ impl Bound {
     }
 }
 
+/// An address that is taken. Who comes waits until somebody serves there.
+pub struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+    announced: Option<Announced>,
+}
+
+impl Door {
+    /// Takes an address, and tells this person's other processes that it is one of Althing's. Whoever
+    /// reads the configuration after that knows it.
+    pub async fn open(asked: SocketAddr, data_dir: &Path) -> Result<Door> {
+        if !asked.ip().is_loopback() {
+            return Err(Fault::invalid(format!(
+                "http: {asked} is not on this machine alone; 127.0.0.1 and [::1] can be listened on"
+            )));
+        }
+        let cannot = |e: std::io::Error| {
+            Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"))
+        };
+        let listener = TcpListener::bind(asked).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let announced = Announced::announce(data_dir, address);
+        Ok(Door { listener, address, announced })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// As [`serve`], here; the options' address is not looked at.
+    pub fn serve(self, service: Arc<Service>, options: Options, stop: CancellationToken) -> Bound {
+        let Door { listener, address, announced } = self;
+        let limits = options.limits;
+        let app = Arc::new(App::new(service, options.token, address, limits));
+        let task = tokio::spawn(async move {
+            accept(listener, app, limits, stop).await;
+            drop(announced);
+        });
+        Bound { address, task }
+    }
+}
+
 /// Listens until `stop`; then takes no one more, finishes what is under way and cuts what takes
 /// longer than the grace.
 pub async fn serve(
@@ -50,20 +94,8 @@ pub async fn serve(
     options: Options,
     stop: CancellationToken,
 ) -> Result<Bound> {
-    let asked = options.address;
-    if !asked.ip().is_loopback() {
-        return Err(Fault::invalid(format!(
-            "http: {asked} is not on this machine alone; 127.0.0.1 and [::1] can be listened on"
-        )));
-    }
-    let cannot =
-        |e: std::io::Error| Fault::new(Kind::Busy, format!("http: cannot listen on {asked}: {e}"));
-    let listener = TcpListener::bind(asked).await.map_err(cannot)?;
-    let address = listener.local_addr().map_err(cannot)?;
-    let limits = options.limits;
-    let app = Arc::new(App::new(service, options.token, address, limits));
-    let task = tokio::spawn(accept(listener, app, limits, stop));
-    Ok(Bound { address, task })
+    let door = Door::open(options.address, &service.library.means().data_dir).await?;
+    Ok(door.serve(service, options, stop))
 }
 
 async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: CancellationToken) {

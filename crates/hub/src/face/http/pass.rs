@@ -1,7 +1,7 @@
 //! Requests that go through as they came, and what is counted of them.
 
 use super::dialect::{Dialect, anthropic, openai};
-use super::reply::{Reply, foreign, refusal};
+use super::reply::{Reply, foreign, name_target, refusal, tell_wait};
 use super::shape::Shape;
 use crate::lineup::price_of;
 use crate::service::Service;
@@ -9,15 +9,18 @@ use crate::service::metrics::Sample;
 use althing_chat::Usage;
 use althing_gateway::Target;
 use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing, Streaming};
+use althing_stdx::{Fault, Kind};
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
+use hyper::HeaderMap;
 use hyper::http::request::Parts;
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Sends a request on to the first of `targets` that answers, and its answer back.
+/// Sends a request on to the first of `targets` that answers, and its answer back. None where one of
+/// them lacks the path: nothing was asked then, and the request can be translated.
 pub(super) async fn pass(
     service: &Arc<Service>,
     dialect: &'static Dialect,
@@ -26,7 +29,7 @@ pub(super) async fn pass(
     body: Bytes,
     head: Head,
     affinity: Option<u64>,
-) -> Reply {
+) -> Option<Reply> {
     let path = with_query(dialect.path, parts);
     send(service, dialect, path, parts, targets, body, head, affinity).await
 }
@@ -51,7 +54,14 @@ pub(super) async fn count(
         Passing::Whole(bytes, _) => Body::from(bytes),
         Passing::Stream(stream) => spoken(stream, dialect.shape),
     };
-    foreign(passed.status, &passed.headers, body)
+    answered(passed.status, &passed.headers, body, &passed.target)
+}
+
+/// An answer as it came, and who it is from.
+fn answered(status: u16, headers: &HeaderMap, body: Body, target: &Target) -> Reply {
+    let mut reply = foreign(status, headers, body);
+    name_target(&mut reply, &target.id());
+    reply
 }
 
 /// As `pass`, for vectors.
@@ -63,7 +73,11 @@ pub(super) async fn embed(
     head: Head,
 ) -> Reply {
     let path = with_query("/embeddings", parts);
-    send(service, &openai::DIALECT, path, parts, targets, body, head, None).await
+    let sent = send(service, &openai::DIALECT, path, parts, targets, body, head, None).await;
+    sent.unwrap_or_else(|| {
+        let fault = Fault::new(Kind::UnknownMethod, "the model's server makes no vectors");
+        refusal(openai::DIALECT.shape, &fault)
+    })
 }
 
 /// A query means something to the provider.
@@ -84,31 +98,32 @@ async fn send(
     body: Bytes,
     head: Head,
     affinity: Option<u64>,
-) -> Reply {
+) -> Option<Reply> {
     let request = request(dialect, path, parts, body, head);
     let unanswered = Unanswered::new(service, targets.first());
     let passed = service.gateway.pass(&targets, request, affinity).await;
     unanswered.over();
     let passed = match passed {
         Ok(passed) => passed,
-        Err(declined) => return decline(service, dialect.shape, &targets, declined),
+        Err(declined) if declined.fault.kind == Kind::UnknownMethod => return None,
+        Err(declined) => return Some(decline(service, dialect.shape, &targets, declined)),
     };
     let (status, headers, target) = (passed.status, passed.headers, passed.target);
     service.library.answered(&target.endpoint.id);
-    match passed.body {
+    Some(match passed.body {
         Passing::Whole(bytes, usage) => {
             service.metrics.record(sample(service, &target, false, usage));
-            foreign(status, &headers, Body::from(bytes))
+            answered(status, &headers, Body::from(bytes), &target)
         }
         Passing::Stream(mut stream) => {
-            let service = service.clone();
+            let (service, asked) = (service.clone(), target.clone());
             stream.on_end(move |ended| {
                 let failed = matches!(ended.how, How::Failed(_));
-                service.metrics.record(sample(&service, &target, failed, ended.usage));
+                service.metrics.record(sample(&service, &asked, failed, ended.usage));
             });
-            foreign(status, &headers, spoken(stream, dialect.shape))
+            answered(status, &headers, spoken(stream, dialect.shape), &target)
         }
-    }
+    })
 }
 
 /// The client's request, with those of its headers that mean something to the provider.
@@ -167,10 +182,18 @@ fn decline(service: &Service, shape: Shape, targets: &[Target], declined: Declin
 
 /// The provider's own words where it said any; they are in the client's language.
 fn told(shape: Shape, declined: Declined) -> Reply {
-    match declined.answer {
-        Some(answer) => foreign(answer.status, &answer.headers, Body::from(answer.body)),
+    let mut reply = match declined.answer {
+        Some(answer) => {
+            let mut reply = foreign(answer.status, &answer.headers, Body::from(answer.body));
+            tell_wait(&mut reply, &declined.fault);
+            reply
+        }
         None => refusal(shape, &declined.fault),
+    };
+    if let Some(target) = declined.target {
+        name_target(&mut reply, &target.id());
     }
+    reply
 }
 
 /// An error in the middle of a stream. The blank line ends whatever was cut.

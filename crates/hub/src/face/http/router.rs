@@ -1,11 +1,12 @@
 //! Paths to functions, behind the guard.
 
-use super::dialect::{Dialect, anthropic, openai, responses};
+use super::cors::{self, Origins};
+use super::dialect::{Dialect, anthropic, completions, openai, responses};
 use super::guard::{admit, admit_token};
-use super::reply::{Reply, refusal, text};
+use super::reply::{Reply, denial, refusal, text};
 use super::shape::Shape;
 use super::web::{self, Entry, Session, Watchers};
-use super::{Limits, Token, embeddings, models, talk};
+use super::{Limits, Token, embeddings, hops, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
 use crate::service::metrics::prometheus;
@@ -25,7 +26,8 @@ use tower_service::Service as _;
 const HEALTH: &str = "/healthz";
 /// What clients speak, each at its own path below this.
 const VERSION: &str = "/v1";
-const SPOKEN: [&Dialect; 3] = [&openai::DIALECT, &responses::DIALECT, &anthropic::DIALECT];
+const SPOKEN: [&Dialect; 4] =
+    [&openai::DIALECT, &responses::DIALECT, &anthropic::DIALECT, &completions::DIALECT];
 
 /// The face: what its handlers know, and the paths to them.
 pub(super) struct App {
@@ -33,6 +35,7 @@ pub(super) struct App {
     token: Token,
     session: Session,
     address: SocketAddr,
+    origins: Origins,
     desk: Desk,
     /// Everything but talk, which is nearly all there is and needs no search for its path.
     router: Router,
@@ -55,7 +58,8 @@ impl App {
     ) -> App {
         let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
         let session = Session::new(&token, address.port());
-        App { service, token, session, address, router: router(desk.clone()), desk }
+        let origins = Origins::new(&service.library.book().config.http_origins);
+        App { service, token, session, address, origins, router: router(desk.clone()), desk }
     }
 
     /// Answers one request of the client on `line`.
@@ -64,31 +68,66 @@ impl App {
         line: Arc<Connection>,
         request: hyper::Request<Incoming>,
     ) -> Result<Reply, Infallible> {
+        let headers = request.headers();
+        line.count(headers.get(USER_AGENT).and_then(|it| it.to_str().ok()));
+        let page = self.origins.of(request.uri().path(), headers);
+        let mut reply = self.admit(page.is_some(), request).await?;
+        if let Some(origin) = page {
+            cors::open_to(origin, &mut reply);
+        }
+        Ok(reply)
+    }
+
+    /// Answers whoever may come in. `is_page`: it comes from a page of an allowed site.
+    async fn admit(
+        self: Arc<App>,
+        is_page: bool,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Reply, Infallible> {
         let (headers, path) = (request.headers(), request.uri().path());
-        let client = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
-        line.count(client);
         if path == web::ROOT || path.starts_with(web::BELOW) {
             return Ok(web::dressed(self.page(request).await));
         }
-        let admitted = admit(headers, self.address).and_then(|()| match path {
-            HEALTH => Ok(()),
-            _ => admit_token(headers, &self.token),
-        });
+        let is_asked_first = is_page && cors::is_preflight(request.method(), headers);
+        let is_free = is_asked_first || path == HEALTH;
+        let admitted = admit(headers, self.address, &self.origins);
+        let admitted = admitted
+            .and_then(|()| if is_free { Ok(()) } else { admit_token(headers, &self.token) });
         if let Err(denied) = admitted {
-            return Ok(refusal(shape(path, headers), &denied.fault(self.address)));
+            return Ok(denial(shape(path, headers), denied, self.address));
         }
-        match dialect(path) {
+        if is_asked_first {
+            return Ok(cors::preflight(headers));
+        }
+        let hops = match self.service.gateway.admit_hops(headers) {
+            Ok(hops) => hops,
+            Err(fault) => return Ok(hops::refuse(shape(path, headers), &fault)),
+        };
+        match hops {
+            None => Ok(self.route(request).await),
+            Some(hops) => Ok(hops::answer(hops, self.route(request)).await),
+        }
+    }
+
+    /// Answers one request of somebody who may ask.
+    async fn route(&self, request: hyper::Request<Incoming>) -> Reply {
+        match dialect(request.uri().path()) {
             Some(dialect) if request.method() == Method::POST => {
-                Ok(talk::talk(&self.desk, dialect, request).await)
+                talk::talk(&self.desk, dialect, request).await
             }
-            Some(_) => Ok(only_post(request.map(Body::new)).await),
-            None => self.router.clone().call(request.map(Body::new)).await,
+            Some(_) => only_post(request.map(Body::new)).await,
+            None => {
+                let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;
+                reply
+            }
         }
     }
 
     /// Answers one request to the web application.
     async fn page(&self, request: hyper::Request<Incoming>) -> Reply {
-        let (admitted, port) = (admit(request.headers(), self.address), self.address.port());
+        // Only our own pages belong here, whoever else may ask for models.
+        let admitted = admit(request.headers(), self.address, &Origins::default());
+        let port = self.address.port();
         match admitted.and_then(|()| self.session.admit(&request, &self.token, port)) {
             Ok(Entry::Open) => {
                 let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;

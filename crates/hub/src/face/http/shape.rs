@@ -13,21 +13,30 @@ pub(super) enum Shape {
 impl Shape {
     /// The body of an error.
     pub(super) fn error(self, fault: &Fault) -> Value {
+        self.error_with_code(fault, code(fault.kind))
+    }
+
+    /// As `error`, with another word to branch on where the language has such words.
+    pub(super) fn error_with_code(self, fault: &Fault, code: &str) -> Value {
         match self {
-            Shape::OpenAi => json!({ "error": self.inner(fault) }),
+            Shape::OpenAi => json!({ "error": self.inner_with_code(fault, code) }),
             Shape::Anthropic => json!({ "type": "error", "error": self.inner(fault) }),
         }
     }
 
     /// The error itself, as it also stands inside a stream.
     pub(super) fn inner(self, fault: &Fault) -> Value {
+        self.inner_with_code(fault, code(fault.kind))
+    }
+
+    fn inner_with_code(self, fault: &Fault, code: &str) -> Value {
         let (status, message) = (status(fault), &fault.message);
         match self {
             Shape::OpenAi => json!({
                 "message": message,
                 "type": openai_type(status),
                 "param": param(fault),
-                "code": code(fault.kind),
+                "code": code,
             }),
             Shape::Anthropic => json!({ "type": anthropic_type(status), "message": message }),
         }
@@ -38,7 +47,7 @@ impl Shape {
 pub(super) fn status(fault: &Fault) -> u16 {
     match (fault.kind, fault.status) {
         (Kind::BadKey, Some(403)) => 403,
-        (Kind::InvalidParams, Some(status @ (403 | 405 | 408 | 409 | 413 | 415))) => status,
+        (Kind::InvalidParams, Some(status @ (403 | 405 | 408 | 409 | 413 | 415 | 508))) => status,
         // The provider finds fault with the request, which will not be better another time.
         (Kind::Upstream, Some(status @ 400..=499)) => status,
         // Clients look for it there, and shorten the conversation.

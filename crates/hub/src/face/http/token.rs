@@ -1,16 +1,17 @@
 //! The token that opens the face: made once, kept in a file only its owner can read.
 
+use crate::data_folder::{is_own, is_same_file, secure_data_folder};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::io::{Error, ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "token";
+const FILE: &str = crate::config::TOKEN_FILE;
 const TOKEN_BYTES: usize = 32;
 /// A token file is shorter; more is not read.
 const FILE_BYTES_MAX: u64 = 1024;
@@ -24,6 +25,7 @@ pub struct Token(Secret);
 impl Token {
     /// The token in `data_dir`; made where there is none yet. Two that start at once get the same.
     pub fn load_or_create(data_dir: &Path) -> Result<Token> {
+        secure_data_folder(data_dir)?;
         let path = data_dir.join(FILE);
         match load(&path)? {
             Some(token) => Ok(token),
@@ -54,11 +56,8 @@ impl Token {
 }
 
 fn load(path: &Path) -> Result<Option<Token>> {
-    let cannot = |e: std::io::Error| Fault::internal(format!("token: {}: {e}", path.display()));
-    let file = match File::open(path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(cannot)?,
-    };
+    let cannot = |e: Error| Fault::internal(format!("token: {}: {e}", path.display()));
+    let Some(file) = open_unlinked(path)? else { return Ok(None) };
     let mode = file.metadata().map_err(cannot)?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(cannot)?;
@@ -75,11 +74,41 @@ fn load(path: &Path) -> Result<Option<Token>> {
     Ok(Some(Token(Secret::new(text))))
 }
 
+/// Opens the token's own file, or none where there is none. A link is refused: the file it leads to
+/// is not ours, and its mode would be changed.
+fn open_unlinked(path: &Path) -> Result<Option<File>> {
+    let shown = path.display();
+    let cannot = |e: Error| Fault::internal(format!("token: {shown}: {e}"));
+    let refused = |why: &str| {
+        let text = format!("token: {shown} {why}; remove it and a new token is made");
+        Fault::invalid(text)
+    };
+    let found = match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found.map_err(cannot)?,
+    };
+    if found.is_symlink() {
+        return Err(refused("is a link, which is not followed"));
+    }
+    // To open a pipe may never end.
+    if !found.is_file() {
+        return Err(refused("is not a file"));
+    }
+    let file = File::open(path).map_err(cannot)?;
+    let opened = file.metadata().map_err(cannot)?;
+    if !is_same_file(&opened, &found) {
+        return Err(refused("was replaced while it was read"));
+    }
+    if !is_own(&opened) {
+        return Err(refused("belongs to another user, who knows it"));
+    }
+    Ok(Some(file))
+}
+
 /// Written beside its place and linked into it: whoever reads it reads all of it, and of two that
 /// do this at once one wins.
 fn create(data_dir: &Path, path: &Path) -> Result<Token> {
-    let cannot = |e: std::io::Error| Fault::internal(format!("token: {}: {e}", path.display()));
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(cannot)?;
+    let cannot = |e: Error| Fault::internal(format!("token: {}: {e}", path.display()));
     let mut bytes = [0; TOKEN_BYTES];
     let random = SystemRandom::new().fill(&mut bytes);
     random.map_err(|_| Fault::internal("token: the system gives no random numbers"))?;
@@ -125,6 +154,11 @@ mod tests {
         assert_eq!(mode(&data.join(FILE)), 0o600);
     }
 
+    fn private_folder() -> tempfile::TempDir {
+        let private = fs::Permissions::from_mode(0o700);
+        tempfile::Builder::new().permissions(private).tempdir().unwrap()
+    }
+
     #[test]
     fn many_that_start_at_once_share_one() {
         let folder = tempfile::tempdir().unwrap();
@@ -139,11 +173,28 @@ mod tests {
     #[test]
     fn a_broken_file_is_told_of_and_kept() {
         for text in ["", "short\n", "spaces in it are not part of any token at all"] {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = private_folder();
             fs::write(folder.path().join(FILE), text).unwrap();
             let fault = Token::load_or_create(folder.path()).unwrap_err();
             assert!(fault.message.starts_with("token: "), "{fault}");
             assert_eq!(fs::read_to_string(folder.path().join(FILE)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_link_is_refused_and_what_it_leads_to_keeps_its_mode() {
+        let folder = private_folder();
+        let (elsewhere, place) = (folder.path().join("shared"), folder.path().join(FILE));
+        fs::write(&elsewhere, "0123456789abcdef0123456789abcdef\n").unwrap();
+        fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
+        for _ in ["there", "gone"] {
+            let fault = Token::load_or_create(folder.path()).unwrap_err();
+            assert!(fault.message.contains("is a link, which is not followed"), "{fault}");
+            if elsewhere.exists() {
+                assert_eq!(elsewhere.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+                fs::remove_file(&elsewhere).unwrap();
+            }
         }
     }
 

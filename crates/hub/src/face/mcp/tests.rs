@@ -56,6 +56,7 @@ async fn a_bare_name_is_looked_for_where_nobody_has_listed_anything_yet() {
     let mut client = Client::of(service(&[("VLLM_BASE_URL", &url)]).await).await;
     let said = client.call("complete", json!({ "model": "qwen3-8b", "prompt": "Hello?" })).await;
     assert_eq!(said["isError"], false, "{said}");
+    assert_eq!(said["_meta"]["althing/answered-by"], "vllm:qwen3-8b", "{said}");
     assert_eq!(upstream.count("qwen3-8b"), 1);
     let nobody = client.call("complete", json!({ "model": "nobody", "prompt": "Hello?" })).await;
     assert_eq!(nobody["isError"], true, "{nobody}");

@@ -33,7 +33,20 @@ pub(super) struct Row {
     pub name: &'static str,
     pub about: &'static str,
     pub schema: fn() -> Value,
-    pub run: fn(Arc<Service>, Value, Teller) -> BoxFuture<'static, Result<String>>,
+    pub run: fn(Arc<Service>, Value, Teller) -> BoxFuture<'static, Result<Said>>,
+}
+
+/// What a tool says.
+pub(super) struct Said {
+    pub text: String,
+    /// The model that said it, as `provider:model`, where it is one alone.
+    pub answered_by: Option<String>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Said {
+        Said { text, answered_by: None }
+    }
 }
 
 pub(super) static ALL: &[Row] = &[
@@ -171,7 +184,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
     serde_json::from_value(arguments).map_err(|e| Fault::invalid(format!("arguments: {e}")))
 }
 
-async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
+async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<Said> {
     let wanted: AskArguments = read(arguments)?;
     if wanted.rounds.is_some_and(|rounds| !(1..=10).contains(&rounds)) {
         return Err(Fault::invalid("rounds: 1 to 10"));
@@ -179,18 +192,21 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
     if wanted.max_cost_usd.is_some_and(|usd| !(usd.is_finite() && usd >= 0.0)) {
         return Err(Fault::invalid("max_cost_usd: 0 or more"));
     }
-    let name =
-        wanted.method.as_deref().unwrap_or(&service.library.book().config.method).to_string();
+    let book = service.library.book();
+    let (name, max_cost_usd) = (&book.config.method, *book.config.max_cost_usd);
+    let name = wanted.method.as_deref().unwrap_or(name).to_string();
     let language = wanted.language.as_deref().map(crate::config::language).transpose();
     let language = language.map_err(|problem| Fault::invalid(format!("language: {problem}")))?;
     let held = service.discuss(Discussion {
         question: wanted.question,
         context: vec![],
+        attachments: vec![],
         method: methods::method(&name)?,
         models: wanted.models,
         rounds: wanted.rounds,
         language,
-        max_cost_usd: wanted.max_cost_usd,
+        // A tool says what it may cost, or the person's own limit holds, or the usual one.
+        max_cost_usd: Some(wanted.max_cost_usd.unwrap_or(max_cost_usd)),
     });
     let held = held.await?;
     let _stop = StopOnDrop(held.run.control.clone());
@@ -198,10 +214,10 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
         told.tell(note).await;
     }
     let said = follow(held.run, &mut told).await?;
-    Ok(if held.demo { format!("{said}\n\n{DEMO}") } else { said })
+    Ok(if held.demo { format!("{said}\n\n{DEMO}") } else { said }.into())
 }
 
-async fn plan(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
+async fn plan(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<Said> {
     let wanted: PlanArguments = read(arguments)?;
     if wanted.max_cost_usd.is_some_and(|usd| !(usd.is_finite() && usd >= 0.0)) {
         return Err(Fault::invalid("max_cost_usd: 0 or more"));
@@ -227,7 +243,7 @@ async fn plan(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resu
         told.tell(note).await;
     }
     let said = follow(begun.run, &mut told).await?;
-    Ok(if begun.demo { format!("{said}\n\n{DEMO}") } else { said })
+    Ok(if begun.demo { format!("{said}\n\n{DEMO}") } else { said }.into())
 }
 
 /// Reads a run's log to its end.
@@ -263,10 +279,10 @@ impl Drop for StopOnDrop {
     }
 }
 
-async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<String> {
+async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> Result<Said> {
     let wanted: CompleteArguments = read(arguments)?;
-    let voice = service.find_voice(split_tools(&wanted.model).0, None).await;
-    let voice = voice.map_err(in_field("model"))?;
+    let found = service.find_voice_noting(split_tools(&wanted.model).0, None).await;
+    let (voice, noted) = found.map_err(in_field("model"))?;
     let voice = service.with_tools(voice).await;
     let ask = Ask {
         max_tokens: wanted.max_tokens,
@@ -291,7 +307,10 @@ async fn complete(service: Arc<Service>, arguments: Value, mut told: Teller) -> 
         Some(Stop::Refused) if text.is_empty() => {
             Err(Fault::new(Kind::Refused, "the model declined to answer"))
         }
-        Some(stop) => Ok(text + &describe_stop(&stop)),
+        Some(stop) => {
+            let text = text + &describe_stop(&stop);
+            Ok(Said { text, answered_by: noted.answered_by() })
+        }
     }
 }
 
@@ -314,7 +333,7 @@ pub(super) fn cut(mut text: String) -> String {
     text
 }
 
-async fn models(service: &Service) -> Result<String> {
+async fn models(service: &Service) -> Result<Said> {
     let mut lines: Vec<String> =
         service.aliases().await?.iter().map(|alias| format!("{alias} (alias)")).collect();
     let models = service.models(None).await?.into_iter().filter(|model| model.enabled);
@@ -322,7 +341,7 @@ async fn models(service: &Service) -> Result<String> {
     if lines.is_empty() {
         lines.push("none but the demo voices: demo:builder, demo:skeptic, demo:scout".into());
     }
-    Ok(lines.join("\n"))
+    Ok(lines.join("\n").into())
 }
 
 #[cfg(test)]

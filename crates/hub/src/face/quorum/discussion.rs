@@ -2,7 +2,7 @@
 
 use super::params::{Params, one_of, turns};
 use super::place::Held;
-use super::wire::{Note, Wire};
+use super::wire::{Note, PHASE_COMPLETE, Wire};
 use super::{Backend, models, roles};
 use crate::config::{Choice, Synthesizer};
 use crate::lineup;
@@ -33,6 +33,9 @@ async fn hold(backend: &Backend, cx: &Cx, wanted: Wanted, place: &Held) -> Resul
         seq = last.seq + 1;
         is_cancelled = matches!(last.what, What::RunEnded { ending: Ending::Cancelled, .. });
         for note in batch.iter().flat_map(|event| wire.on(&event.what)) {
+            if note.0 == PHASE_COMPLETE {
+                backend.place.let_resume_settle().await;
+            }
             tell(cx, note).await?;
         }
     }
@@ -111,6 +114,7 @@ impl Wanted {
         Ok(Request {
             question: self.question,
             context: vec![],
+            attachments: vec![],
             method: self.method,
             lineup,
             roles: self.roles,
@@ -119,7 +123,8 @@ impl Wanted {
             synthesizer: self.synthesizer.or_else(own_mode).unwrap_or(*config.synthesizer),
             language: memory.language().or_else(|| config.language.value.clone()),
             pause: Some(Duration::from_secs(*config.pause_seconds)),
-            max_cost_usd: Some(*config.max_cost_usd),
+            max_cost_usd: config.cost_limit(),
+            concludes_at_limit: true,
             estimate_usd: None,
             continues: None,
             tools: vec![],

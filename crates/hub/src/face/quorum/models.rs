@@ -3,6 +3,7 @@
 use super::Backend;
 use super::params::{Params, is_model_id};
 use crate::book::Book;
+use crate::config::{Keyless, ModelEntry};
 use crate::discover::{FoundProvider, display_of};
 use crate::lineup::{self, Sitting};
 use crate::service::words::ALIAS;
@@ -17,6 +18,9 @@ use std::sync::Arc;
 
 /// Providers that frontends expect in every list, and first.
 const ALWAYS: [&str; 4] = ["openai", "anthropic", "google", "xai"];
+/// Agents that Quorum knows too, and its word for whatever model they have.
+const AGENTS: [&str; 2] = ["claude", "codex"];
+const DEFAULT_MODEL: &str = "default";
 /// Models of one provider in the list; more are left out.
 const LISTED_MAX: usize = 100;
 
@@ -41,13 +45,34 @@ pub(super) fn providers(backend: &Backend) -> Vec<String> {
     groups.map(|group| group.provider).collect()
 }
 
-/// All models by provider. Waits for nobody: what is still looked for comes with a later call.
+/// All models by provider. Waits a moment for what this machine has; what is still looked for then
+/// comes with a later call.
 pub(super) async fn list(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
     backend.refresh().await;
-    let groups = groups(backend).into_iter();
-    let shown = groups.filter(|it| !it.entries.is_empty() || ALWAYS.contains(&&*it.provider));
+    backend.look.wait_for_home().await;
+    let is_empty = |groups: &[Group]| groups.iter().all(|group| group.entries.is_empty());
+    let mut groups = groups(backend);
+    if is_empty(&groups) {
+        backend.look.wait_for_end().await;
+        groups = self::groups(backend);
+    }
+    let is_shown = |it: &Group| !it.entries.is_empty() || ALWAYS.contains(&&*it.provider);
+    let shown = groups.into_iter().filter(is_shown);
     let models: Map<String, Value> = shown.map(Group::shown).collect();
-    Ok(json!({"models": models, "validated": backend.memory.validated()}))
+    Ok(json!({"models": models, "validated": validated(backend)}))
+}
+
+/// Models that answered when tried, without those whose key is gone or refused by now: frontends try
+/// them again and show why.
+fn validated(backend: &Backend) -> Vec<String> {
+    let is_refused = |id: &str| match seat(backend, id) {
+        Err(fault) => fault.kind == Kind::BadKey,
+        Ok(sitting) => {
+            sitting.targets.first().is_some_and(|it| backend.is_key_refused(&it.endpoint.id))
+        }
+    };
+    let tried = backend.memory.validated().into_iter();
+    tried.filter(|id| !is_refused(id)).collect()
 }
 
 impl Group {
@@ -69,12 +94,20 @@ fn groups(backend: &Backend) -> Vec<Group> {
     let mut taken = HashSet::new();
     let mut groups: Vec<Group> =
         providers.into_iter().map(|it| group(it, &book, &mut taken)).collect();
+    let keyless = &book.config.keyless;
+    let is_always = |it: &&Keyless| ALWAYS.contains(&it.provider);
+    let of = |name: &str| keyless.iter().find(|it| it.provider == name);
     for (at, name) in ALWAYS.into_iter().enumerate() {
         if groups.get(at).is_none_or(|group| group.provider != name) {
-            groups.insert(at, Group { provider: name.into(), entries: vec![] });
+            groups.insert(at, keyless_group(name, of(name), &mut taken));
         }
     }
-    if groups.iter().all(|group| group.entries.is_empty()) {
+    for other in keyless.iter().filter(|it| !is_always(it)) {
+        let is_ollama = |group: &Group| group.provider == "ollama";
+        let at = groups.iter().position(is_ollama).unwrap_or(groups.len());
+        groups.insert(at, keyless_group(other.provider, Some(other), &mut taken));
+    }
+    if backend.look.is_over() && groups.iter().all(|group| group.entries.is_empty()) {
         groups.push(demo_group());
     }
     groups.extend(alias_group(&book));
@@ -129,6 +162,20 @@ fn models(provider: &FoundProvider, book: &Book) -> Vec<(String, Option<String>)
     usual.map(|model| (model.to_string(), None)).collect()
 }
 
+/// What the person listed of a provider that has no key: to be tried, and to hear what it lacks.
+fn keyless_group(provider: &str, listed: Option<&Keyless>, taken: &mut HashSet<String>) -> Group {
+    let entry = |it: &ModelEntry| {
+        let whole_id = format!("{provider}:{}", it.id);
+        let is_plain = is_model_id(&it.id) && taken.insert(it.id.clone());
+        let id = if is_plain { it.id.clone() } else { whole_id.clone() };
+        let display = display_of(&it.id, it.display.as_deref());
+        is_model_id(&id).then_some(Entry { id, whole_id, display })
+    };
+    let models = listed.map(|it| it.models.as_slice()).unwrap_or_default();
+    let entries = models.iter().filter_map(entry).take(LISTED_MAX).collect();
+    Group { provider: provider.into(), entries }
+}
+
 fn demo_group() -> Group {
     let entry = |voice: &demo::Voice| {
         let id = format!("{}{}", demo::PREFIX, voice.name);
@@ -157,10 +204,23 @@ pub(super) fn whole_ids(backend: &Backend, ids: &[String]) -> Vec<String> {
         match (entries.find(|entry| entry.id == bare), effort) {
             (Some(entry), Some(effort)) => format!("{}@{effort}", entry.whole_id),
             (Some(entry), None) => entry.whole_id.clone(),
-            (None, _) => id.clone(),
+            (None, _) => agent_id(backend, id).unwrap_or_else(|| id.clone()),
         }
     };
     ids.iter().map(whole_id).collect()
+}
+
+/// Quorum's name of an agent as ours: `claude:opus` is `claude-cli:opus`. A provider of the person's
+/// own that is called so keeps its name.
+fn agent_id(backend: &Backend, id: &str) -> Option<String> {
+    let (name, model) = id.split_once(':')?;
+    let config = &backend.book().config;
+    let is_agent = AGENTS.contains(&name) && config.endpoint(name).is_none();
+    let model = Some(model).filter(|model| !model.is_empty() && *model != DEFAULT_MODEL);
+    is_agent.then(|| match model {
+        Some(model) => format!("{name}-cli:{model}"),
+        None => format!("{name}-cli"),
+    })
 }
 
 /// The model behind an id.

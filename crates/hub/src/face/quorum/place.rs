@@ -4,7 +4,14 @@ use crate::runs::Control;
 use althing_stdx::{Fault, Kind, Result};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+/// How long the end of a phase is held back behind the answer to `resume_discussion`. Quorum's
+/// terminal frontend closes its pause some time after that answer, and with it one that began in the
+/// same read: then it waits for ever. Half of it would do; the rest is for a busy machine.
+pub(super) const RESUME_GAP: Duration = Duration::from_millis(60);
 
 /// Whether a discussion is being held. Clones are the same place.
 #[derive(Clone, Default)]
@@ -20,6 +27,8 @@ struct State {
     /// Whether the frontend has left: whoever still comes begins cancelled.
     is_closed: bool,
     next_ticket: u64,
+    /// When the last `resume_discussion` was answered.
+    resumed_at: Option<Instant>,
 }
 
 /// A request that holds the place, or will. What is asked of it before its discussion has begun is
@@ -53,10 +62,23 @@ impl Place {
     /// Ends a pause of the discussion, or its next one.
     pub fn resume(&self) {
         let mut state = self.state();
+        state.resumed_at = Some(Instant::now());
         let Some(holder) = state.line.back_mut() else { return };
         match &holder.control {
             Some(control) => control.go_on(),
             None => holder.is_resumed = true,
+        }
+    }
+
+    /// Waits until the answer to a `resume_discussion` is [`RESUME_GAP`] old, and to those that come
+    /// meanwhile.
+    pub async fn let_resume_settle(&self) {
+        loop {
+            let until = self.state().resumed_at.map(|at| at + RESUME_GAP);
+            match until.filter(|until| *until > Instant::now()) {
+                Some(until) => sleep_until(until).await,
+                None => return,
+            }
         }
     }
 

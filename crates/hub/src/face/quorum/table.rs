@@ -55,9 +55,14 @@ fn version_warning(theirs: &str) -> Option<String> {
     if theirs.is_empty() {
         return None;
     }
+    // `1` and `1.0` are `1.0.0`; what is behind the third number, such as `-beta`, says no more.
     let read = |version: &str| -> Option<Vec<u64>> {
+        let version = version.trim().trim_start_matches(['v', 'V']);
+        let version = version.split(['-', '+']).next().unwrap_or_default();
         let parts: Option<Vec<u64>> = version.split('.').map(|part| part.parse().ok()).collect();
-        parts.filter(|parts| parts.len() == 3)
+        let mut parts = parts.filter(|parts| parts.len() <= 3)?;
+        parts.resize(3, 0);
+        Some(parts)
     };
     let (Some(there), Some(here)) = (read(theirs), read(ours)) else {
         let theirs = althing_stdx::text::one_line(theirs, 40);
@@ -149,6 +154,12 @@ mod tests {
         check("1.1.0", Some("Frontend expects newer protocol (1.1.0 vs 1.0.0)."));
         check("0.9.0", Some("Major version differs"));
         check("one", Some("Invalid protocol version format: one"));
-        check("1.0", Some("Invalid protocol version format: 1.0"));
+        check("1", None);
+        check("1.0", None);
+        check("v1.0.0-beta", None);
+        check("0.9", Some("Protocol version mismatch: backend=1.0.0, frontend=0.9."));
+        check("2", Some("Major version differs"));
+        check("1.", Some("Invalid protocol version format: 1."));
+        check("1.0.0.0", Some("Invalid protocol version format: 1.0.0.0"));
     }
 }

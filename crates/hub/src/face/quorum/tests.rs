@@ -3,6 +3,7 @@
 
 mod advisor;
 mod endings;
+mod gaps;
 mod kit;
 mod limits;
 mod lines;

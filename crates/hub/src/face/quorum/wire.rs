@@ -1,6 +1,7 @@
 //! Events as frontends know them. It renames; the only thing it holds back is what came out of its
 //! order: speeches made at the same time go out in the order of the models.
 
+use crate::log::UNSAVED;
 use althing_assembly::event::{
     Ending, Failure, Level, Note as TurnNote, Outcome, Parts, Said, Speech, Sureness, Synthesis,
     Turn, What,
@@ -13,6 +14,8 @@ use std::collections::BTreeMap;
 /// A notification: its name and its parameters.
 pub(super) type Note = (&'static str, Value);
 
+/// The event with which a pause begins.
+pub(super) const PHASE_COMPLETE: &str = "phase_complete";
 /// Sections of a conclusion that tell about the talk; the others belong to its text.
 const ASIDES: [&str; 2] = ["Evolution", "Speakers"];
 /// Characters of a failure.
@@ -38,6 +41,8 @@ pub(super) struct Wire {
     has_confidences: bool,
     /// How long the pause was to last that is under way.
     pause_ms: u64,
+    /// Why the run is not saved, where it is not.
+    unsaved: Option<String>,
 }
 
 impl Wire {
@@ -51,6 +56,7 @@ impl Wire {
             messages: 0,
             has_confidences: false,
             pause_ms: 0,
+            unsaved: None,
         }
     }
 
@@ -77,6 +83,11 @@ impl Wire {
             }
             What::TurnEnded { by, outcome } => self.turn_ended(by, outcome),
             What::RunEnded { ending, .. } => self.run_ended(ending),
+            What::Warned { code, message } => {
+                let is_loss = code == UNSAVED;
+                self.unsaved = is_loss.then(|| message.clone()).or(self.unsaved.take());
+                vec![]
+            }
             What::RunStarted(_)
             | What::RunResumed { .. }
             | What::PauseEnded { .. }
@@ -86,8 +97,7 @@ impl Wire {
             | What::AnswerChecked(_)
             | What::LabelsSealed(_)
             | What::PlansJudged(_)
-            | What::PlanSettled(_)
-            | What::Warned { .. } => vec![],
+            | What::PlanSettled(_) => vec![],
         }
     }
 
@@ -119,7 +129,7 @@ impl Wire {
             "next_phase_params": self.phase_params(next),
             "method": self.method.name,
         });
-        self.note("phase_complete", params)
+        self.note(PHASE_COMPLETE, params)
     }
 
     fn pause_timeout(&self) -> Note {
@@ -256,9 +266,11 @@ impl Wire {
         let agreed = (!synthesis.agreed.is_empty()).then_some(("Agreed", &synthesis.agreed));
         let own = synthesis.more.iter().map(|more| (more.name.as_str(), &more.text));
         let own = own.filter(|(name, _)| !ASIDES.contains(name));
+        let unsaved = self.unsaved.iter().map(|why| ("Not saved", why));
         let more: String = agreed
             .into_iter()
             .chain(own)
+            .chain(unsaved)
             .map(|(name, text)| format!("\n\n**{name}**\n{text}"))
             .collect();
         let params = json!({
@@ -296,7 +308,11 @@ impl Wire {
     fn run_ended(&mut self, ending: &Ending) -> Vec<Note> {
         match ending {
             Ending::Completed => {
-                vec![self.note("discussion_complete", json!({"messages_count": self.messages}))]
+                let mut params = json!({"messages_count": self.messages});
+                if let Some(why) = &self.unsaved {
+                    params["unsaved"] = json!(why);
+                }
+                vec![self.note("discussion_complete", params)]
             }
             Ending::Cancelled => vec![self.note("discussion_cancelled", json!({}))],
             // Told together with the answer, which has the same words.

@@ -8,7 +8,7 @@ use crate::windows;
 use althing_assembly::demo::{self, Pace};
 use althing_chat::{Ask, Delta, Model, Speaking, Usage};
 use althing_gateway::route::Answered;
-use althing_gateway::{Price, Prices, Routed, Target};
+use althing_gateway::{Gateway, Price, Prices, Routed, Target};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::StreamExt;
 use futures_util::stream::{self, Stream};
@@ -71,7 +71,18 @@ impl Counted {
         affinity: Option<u64>,
         pace: Pace,
     ) -> Result<Counted> {
-        let (gateway, config) = (library.gateway(), library.book().config.clone());
+        Counted::over(library, library.gateway(), sitting, affinity, pace)
+    }
+
+    /// As `new`, through this gateway.
+    fn over(
+        library: &Arc<Library>,
+        gateway: &Gateway,
+        sitting: &Sitting,
+        affinity: Option<u64>,
+        pace: Pace,
+    ) -> Result<Counted> {
+        let config = library.book().config.clone();
         let (voice, first) = match (sitting.targets.first(), &sitting.agent) {
             (Some(target), _) => {
                 let voice = gateway.route(&sitting.id, sitting.targets.clone(), affinity);
@@ -103,11 +114,12 @@ impl Counted {
         })
     }
 
-    /// The voice of a seat in a discussion. Without a substitute it waits for its provider as long as
-    /// a turn may take: a discussion is lost where a single call would only be made again.
+    /// The voice of a seat in a discussion. It waits for a provider that asks for it: a discussion is
+    /// lost where a single call would only be made again.
     pub fn seated(library: &Arc<Library>, sitting: &Sitting, pace: Pace) -> Result<Counted> {
         // Its turns stay together, wherever the first one was answered.
-        let voice = Counted::new(library, sitting, Some(fastrand::u64(..)), pace)?;
+        let (gateway, affinity) = (library.gateway().clone().patient(), Some(fastrand::u64(..)));
+        let voice = Counted::over(library, &gateway, sitting, affinity, pace)?;
         Ok(match sitting.targets.as_slice() {
             [only] => {
                 let alone = library.gateway().model(&only.endpoint, &only.model);
@@ -129,6 +141,14 @@ impl Counted {
     pub fn by(mut self, metrics: Arc<Metrics>) -> Counted {
         self.metrics = Some(metrics);
         self
+    }
+
+    /// The id of a voice that always answers itself: an agent, a demo voice.
+    pub(super) fn lone_id(&self) -> Option<String> {
+        match &self.voice {
+            Voice::Routed(_) => None,
+            Voice::Alone(voice) => Some(voice.id().to_string()),
+        }
     }
 
     /// As `speak`, and who answered.

@@ -86,6 +86,8 @@ async fn from_the_code_to_the_models() {
         assert!(credentials.expiry_date_ms > now_ms() as i64);
         assert_eq!(service.complete_oauth(&caller("conn_1"), &id).await.unwrap(), None);
         assert_eq!(enabled(&service, &id).await, Some(true));
+        let listed = service.list_providers().await.unwrap();
+        assert_eq!(listed[0].base_url, credentials.resource_url, "where it really leads");
 
         let mut told = Vec::new();
         while told.last() != Some(&Change::ModelsChanged(id.clone())) {
@@ -131,6 +133,41 @@ async fn a_login_that_fails_leaves_nothing() {
         assert_eq!(enabled(&service, &id).await, None);
         assert!(service.library.secrets().get(&login_id(&id)).await.unwrap().is_none());
     }
+}
+
+#[tokio::test]
+async fn a_login_that_ended_is_marked_for_everybody() {
+    let home = tempfile::tempdir().unwrap();
+    // A token that is old at once, and a server that gives no new one.
+    let script = Script { token_life: 1, over: true, ..Script::default() };
+    let upstream = upstream(script);
+    let service_here = service(home.path(), &upstream).await;
+    let (id, _) = start(&service_here, "dashscope").await;
+    service_here.complete_oauth(&caller("conn_1"), &id).await.unwrap();
+    let fault = service_here.test_provider(&id).await.unwrap_err();
+    assert_eq!(fault.kind, Kind::BadKey, "{fault}");
+    // In another process, too.
+    for service in [&service_here, &service(home.path(), &upstream).await] {
+        let listed = service.list_providers().await.unwrap();
+        let note = listed[0].note.clone().unwrap_or_default();
+        assert!(note.starts_with("the login at DashScope (Qwen) is over"), "{listed:?}");
+        assert!(!listed[0].enabled, "{listed:?}");
+    }
+    // What the provider gives after all takes the mark away.
+    let tokens = Tokens {
+        access: Secret::new("new"),
+        refresh: None,
+        expires_at_ms: i64::MAX,
+        base_url: Some("https://elsewhere.example/v1".into()),
+    };
+    let login = login(service_here.library.means(), "dashscope").unwrap();
+    let (secrets, store) = (service_here.library.secrets().clone(), service_here.store.clone());
+    let keep = TokensOf { secrets, store, login, provider: id.clone() };
+    keep.save(&tokens).await.unwrap();
+    let listed = service_here.list_providers().await.unwrap();
+    let note = listed[0].note.as_deref();
+    assert_eq!((listed[0].enabled, note), (true, Some("not checked yet")), "{listed:?}");
+    assert_eq!(listed[0].base_url, tokens.base_url);
 }
 
 #[tokio::test]
@@ -271,7 +308,10 @@ async fn a_provider_that_is_removed_as_its_login_ends_leaves_no_tokens() {
 #[tokio::test]
 async fn a_removed_provider_keeps_no_renewed_tokens() {
     let secrets = Secrets::in_memory();
-    let keep = TokensOf { secrets: secrets.clone(), id: login_id("mine") };
+    let service = crate::service::tests::service(&[]).await;
+    let login = login(service.library.means(), "copilot").unwrap();
+    let (store, provider) = (service.store.clone(), "mine".to_string());
+    let keep = TokensOf { secrets: secrets.clone(), store, login, provider };
     let tokens = |access: &str| Tokens {
         access: Secret::new(access),
         refresh: None,

@@ -1,9 +1,11 @@
 //! Rules that are refused, and what stays when providers go.
 
 use crate::service::Service;
-use crate::service::tests::{add, service, upstream, wanted};
-use crate::service::words::{Change, RouteTarget};
+use crate::service::tests::{add, caller, service, upstream, wanted};
+use crate::service::words::{Change, CompleteRequest, RouteTarget};
+use althing_chat::Message;
 use althing_stdx::{Kind, Result};
+use althing_testkit::{Options, Upstream};
 
 /// `provider/model` each.
 async fn set(service: &Service, alias: &str, targets: &[&str]) -> Result<()> {
@@ -47,6 +49,62 @@ async fn rules_are_checked() {
 
     set(&service, "deep", &[]).await.unwrap();
     assert_eq!(service.route("deep").await.unwrap_err().kind, Kind::NotFound);
+}
+
+#[tokio::test]
+async fn any_name_that_can_be_asked_is_a_target() {
+    let (service, upstream) = (service(&[]).await, upstream(&["llama3.2:1b", "plain"]));
+    add(&service, "Box", "vllm", &upstream).await.unwrap();
+    let names = ["/plain", "/llama3.2:1b", "/box:plain@high", "/box:llama3.2:1b@low"];
+    set(&service, "fast", &names).await.unwrap();
+    set(&service, "deep", &["/fast", "/alias:fast"]).await.unwrap();
+    let kept = async |alias: &str| {
+        let states = service.route(alias).await.unwrap();
+        let names = states.into_iter().map(|it| (it.target.provider_id, it.target.model_id));
+        names.map(|(provider, model)| format!("{provider}/{model}")).collect::<Vec<_>>()
+    };
+    let want = ["box/plain", "box/llama3.2:1b", "box/plain@high", "box/llama3.2:1b@low"];
+    assert_eq!(kept("fast").await, want);
+    assert_eq!(kept("deep").await, ["alias/fast", "alias/fast"]);
+    for (name, kind, part) in [
+        ("/nothing", Kind::UnknownModel, "targets[0].model_id: 'nothing': no such model"),
+        ("/box:no", Kind::NotFound, "targets[0].model_id: 'no' is not among"),
+        ("/plain@16k", Kind::InvalidParams, "names the size of a window"),
+        ("/demo:builder", Kind::InvalidParams, "is no model of a provider"),
+        ("/", Kind::InvalidParams, "targets[0].model_id: "),
+    ] {
+        let fault = set(&service, "x", &[name]).await.unwrap_err();
+        assert_eq!(fault.kind, kind, "{name}: {fault}");
+        assert!(fault.message.contains(part), "{name}: {fault}");
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_cools_down_is_shown_as_resting() {
+    let upstream = Upstream::start(Options::default().models(&["err-404", "fake-small"]));
+    let service = service(&[]).await;
+    add(&service, "Box", "vllm", &upstream).await.unwrap();
+    set(&service, "fast", &["box/err-404", "box/fake-small"]).await.unwrap();
+    set(&service, "outer", &["alias/fast"]).await.unwrap();
+    let rests = async |alias: &str| {
+        let states = service.route(alias).await.unwrap();
+        states.into_iter().map(|it| it.rest.map(|rest| rest.why)).collect::<Vec<_>>()
+    };
+    assert_eq!(rests("fast").await, [None, None]);
+    let answer = service.complete(&caller(), question("fast")).await.unwrap();
+    assert_eq!(answer.answered_by, "box:fake-small");
+    assert_eq!(rests("fast").await, [Some("unknown_model".to_string()), None]);
+    assert_eq!(rests("outer").await, [None], "one of its targets can be asked");
+}
+
+fn question(model: &str) -> CompleteRequest {
+    CompleteRequest {
+        model_id: model.into(),
+        messages: vec![Message::user("Well?")],
+        tools: vec![],
+        max_tokens: None,
+        temperature: None,
+    }
 }
 
 #[tokio::test]

@@ -67,18 +67,30 @@ async fn write(line: &Line, mut to: OwnedWriteHalf) -> io::Result<()> {
 fn lines(given: Result<Received>) -> String {
     let all = match given {
         Err(fault) => vec![json!({"error": error(&fault)})],
-        Ok(Received { chunks, tool_call, done, usage }) => {
+        Ok(Received { reasoning, chunks, tool_call, done, usage, answered_by }) => {
+            let thought = (!reasoning.is_empty()).then(|| json!({"reasoning": reasoning}));
             let chunk = |text| json!({"chunk": {"role": "assistant", "content": text}});
             let call = tool_call.map(|call| {
                 json!({"tool_call": {
                     "id": call.id, "name": call.name, "arguments_json": call.arguments,
                 }})
             });
-            let end = done.then(|| match usage {
-                None => json!({"done": true}),
-                Some(usage) => json!({"done": true, "usage": counted(&usage)}),
+            let end = done.then(|| {
+                let mut end = json!({"done": true});
+                if let Some(usage) = usage {
+                    end["usage"] = counted(&usage);
+                }
+                if let Some(target) = answered_by {
+                    end["answered_by"] = target.into();
+                }
+                end
             });
-            chunks.into_iter().map(chunk).chain(call).chain(end).collect()
+            thought
+                .into_iter()
+                .chain(chunks.into_iter().map(chunk))
+                .chain(call)
+                .chain(end)
+                .collect()
         }
     };
     all.iter().map(|line| format!("{line}\n")).collect()

@@ -1,5 +1,6 @@
 //! One stream: its conversation, the reply under way, and who waits for what.
 
+use super::super::chat::NotedVoice;
 use super::super::words::Received;
 use super::IDLE_MAX;
 use super::reply::{Given, Reply};
@@ -44,6 +45,8 @@ struct State {
 /// The model's turn.
 struct Turn {
     reply: Reply,
+    /// Tells who answers, where that is known.
+    noted: Option<Arc<NotedVoice>>,
     /// How long the conversation was before what began it.
     said_before: usize,
     over: CancellationToken,
@@ -77,10 +80,12 @@ impl Line {
         }
     }
 
-    /// Says something; where it is the model's turn then, the reply of `voice` begins.
+    /// Says something; where it is the model's turn then, the reply of `voice` begins, for which
+    /// `noted` knows who answers.
     pub fn send(
         self: &Arc<Self>,
         voice: Arc<dyn Model>,
+        noted: Option<Arc<NotedVoice>>,
         message: Message,
         tools: Vec<Tool>,
     ) -> Result<()> {
@@ -95,7 +100,8 @@ impl Line {
             return Ok(());
         }
         let over = self.closed.child_token();
-        state.turn = Some(Turn { reply: Reply::default(), said_before, over: over.clone() });
+        let reply = Reply::default();
+        state.turn = Some(Turn { reply, noted, said_before, over: over.clone() });
         let ask = state.talk.ask();
         drop(state);
         tokio::spawn(listen(self.clone(), voice.speak(ask), over));
@@ -198,9 +204,11 @@ impl Line {
                 Ok(received)
             }
             Given::End(Ok(answer)) => {
-                state.turn = None;
+                let noted = state.turn.take().and_then(|turn| turn.noted);
                 state.talk.answered(answer.text, answer.tool_calls);
-                Ok(Received { done: true, usage: answer.usage, ..Received::default() })
+                let answered_by = noted.and_then(|noted| noted.answered_by());
+                let usage = answer.usage;
+                Ok(Received { done: true, usage, answered_by, ..Received::default() })
             }
             Given::End(Err(fault)) => {
                 state.turn = None;

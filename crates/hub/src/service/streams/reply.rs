@@ -25,13 +25,15 @@ pub(super) struct Reply {
 
 enum Piece {
     Text(String),
+    /// Shown to the client, and no part of the answer or of the conversation.
+    Reasoning(String),
     Call(ToolCall),
 }
 
 impl Piece {
     fn bytes(&self) -> usize {
         match self {
-            Piece::Text(text) => text.len(),
+            Piece::Text(text) | Piece::Reasoning(text) => text.len(),
             Piece::Call(call) => call.id.len() + call.name.len() + call.arguments.len(),
         }
     }
@@ -66,22 +68,21 @@ impl Reply {
                 self.end = Some(Ok(()));
             }
             Some(Ok(delta @ Delta::Usage(_))) => self.answer.add(delta),
-            // Thoughts are no part of the answer.
+            Some(Ok(Delta::Reasoning(text))) if !text.is_empty() => self.think(text),
             Some(Ok(_)) => {}
         }
         self.end.is_some()
     }
 
-    /// The next for the client: text as far as it is there, then one call, then the end. None:
-    /// nothing yet.
+    /// The next for the client in the order of the model: thoughts or text as far as they are there,
+    /// or one call, and then the end. None: nothing yet.
     pub fn give(&mut self, max_chunks: usize) -> Option<Given> {
-        let is_text = |piece: &&Piece| matches!(piece, Piece::Text(_));
-        let texts = self.pieces.iter().take(max_chunks).take_while(is_text).count();
         let mut received = Received::default();
-        for piece in self.pieces.drain(..texts.max(1).min(self.pieces.len())) {
+        for piece in self.pieces.drain(..self.alike(max_chunks)) {
             self.bytes -= piece.bytes();
             match piece {
                 Piece::Text(text) => received.chunks.push(text),
+                Piece::Reasoning(text) => received.reasoning.push_str(&text),
                 Piece::Call(call) => received.tool_call = Some(call),
             }
         }
@@ -92,6 +93,23 @@ impl Reply {
         Some(Given::End(end.map(|()| std::mem::take(&mut self.answer))))
     }
 
+    /// How many pieces at the front go together.
+    fn alike(&self, max: usize) -> usize {
+        let count = |is_it: fn(&&Piece) -> bool| self.pieces.iter().take_while(is_it).count();
+        let texts = count(|piece| matches!(piece, Piece::Text(_)));
+        let thoughts = count(|piece| matches!(piece, Piece::Reasoning(_)));
+        texts.max(thoughts).clamp(1, max).min(self.pieces.len())
+    }
+
+    /// Takes in a thought. Those that wait become one, so that they cost few answers.
+    fn think(&mut self, text: String) {
+        self.bytes += text.len();
+        match self.pieces.back_mut() {
+            Some(Piece::Reasoning(before)) => before.push_str(&text),
+            _ => self.pieces.push_back(Piece::Reasoning(text)),
+        }
+    }
+
     fn push(&mut self, piece: Piece) {
         self.answer_bytes += piece.bytes();
         if self.answer_bytes > ANSWER_BYTES_MAX {
@@ -100,6 +118,7 @@ impl Reply {
         }
         self.answer.add(match &piece {
             Piece::Text(text) => Delta::Text(text.clone()),
+            Piece::Reasoning(text) => Delta::Reasoning(text.clone()),
             Piece::Call(call) => Delta::ToolCall(call.clone()),
         });
         self.bytes += piece.bytes();

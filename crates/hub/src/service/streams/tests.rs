@@ -53,7 +53,7 @@ impl Stage {
     fn send(&self, owner: &str, id: &str, message: Message, tools: Vec<Tool>) -> Result<()> {
         let line = self.line(&caller(owner), id)?;
         let voice = self.voices.lock().unwrap()[id].clone();
-        line.send(voice, message, tools)
+        line.send(voice, None, message, tools)
     }
 }
 
@@ -88,6 +88,7 @@ fn shown(got: Result<Received>) -> String {
             let usage = usage.map(|usage| format!(" {:?}+{:?}", usage.input, usage.output));
             format!("done{}", usage.unwrap_or_default())
         }
+        Ok(Received { reasoning, .. }) if !reasoning.is_empty() => format!("thinks {reasoning:?}"),
         Ok(Received { chunks, .. }) if chunks.is_empty() => "nothing".into(),
         Ok(Received { chunks, .. }) => format!("{chunks:?}"),
     }
@@ -159,10 +160,23 @@ async fn a_conversation() {
             ],
             &[Say("Bye")],
         ],
-        &[Do::System("Be brief"), Do::Say("Hi"), GET, GET, GET, GET, Do::Say("Go"), GET, GET, GET],
+        &[
+            Do::System("Be brief"),
+            Do::Say("Hi"),
+            GET,
+            GET,
+            GET,
+            GET,
+            GET,
+            Do::Say("Go"),
+            GET,
+            GET,
+            GET,
+        ],
         expect![[r#"
             0ms sent
             0ms sent
+            0ms thinks "hm"
             0ms ["Hel"]
             50ms ["lo!"]
             50ms done Some(3)+Some(7)
@@ -173,6 +187,40 @@ async fn a_conversation() {
             50ms invalid_params: nothing is pending: send a message first
             asked s:Be brief u:Hi
             asked s:Be brief u:Hi a:Hello! u:Go
+        "#]],
+    )
+    .await;
+}
+
+/// Thoughts come in their place, those that waited as one; the conversation does not keep them.
+#[tokio::test(start_paused = true)]
+async fn thoughts_come_before_the_answer_and_are_not_kept() {
+    check(
+        &[
+            &[Think("let "), Think("me "), Think("see"), Say("A"), Say("B"), Think("or"), Say("C")],
+            &[Say("D")],
+        ],
+        &[
+            Do::Say("Hi"),
+            Do::Get(Some(10), 8),
+            Do::Get(Some(10), 8),
+            Do::Get(Some(10), 8),
+            Do::Get(Some(10), 8),
+            Do::Get(Some(10), 8),
+            Do::Say("Go"),
+            GET,
+        ],
+        expect![[r#"
+            0ms sent
+            0ms thinks "let me see"
+            0ms ["A", "B"]
+            0ms thinks "or"
+            0ms ["C"]
+            0ms done
+            0ms sent
+            0ms ["D"]
+            asked u:Hi
+            asked u:Hi a:ABC u:Go
         "#]],
     )
     .await;

@@ -34,7 +34,7 @@ fn check(bench: &Bench, far: &mut Far, wire: &[u8]) -> usize {
                 match bench.running.desk.admit(job) {
                     Admitted::Now(job) => next = Some(job),
                     Admitted::Later => {}
-                    Admitted::Never(_) => panic!("no wire of a test has so many calls"),
+                    Admitted::Full => panic!("no wire of a test has so many calls"),
                 }
                 continue;
             }

@@ -6,9 +6,19 @@ use memchr::memmem;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 use tokio::time::Instant;
 
 const RESUME: &str = r#"{"jsonrpc":"2.0","id":"resume","method":"resume_discussion","params":{}}"#;
+
+/// How long a call took, in milliseconds.
+pub struct Took {
+    /// Without the gaps.
+    pub whole: f64,
+    /// Spent between the last word of a phase and the end of it, behind the first: a frontend needs
+    /// that gap behind the answer to its `resume_discussion`.
+    pub gaps: f64,
+}
 
 pub struct Backend {
     child: Child,
@@ -39,14 +49,16 @@ impl Backend {
         Ok(writeln!(self.stdin, "{line}")?)
     }
 
-    /// One call to its answer, gone on at every pause; milliseconds.
-    pub fn call(&mut self, method: &str, params: &Value) -> Result<f64, Failed> {
+    /// One call to its answer, gone on at every pause.
+    pub fn call(&mut self, method: &str, params: &Value) -> Result<Took, Failed> {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = request.to_string();
         let began = Instant::now();
+        let (mut gaps, mut phases, mut last) = (0.0, 0, began);
         self.write(&request)?;
         loop {
             self.read()?;
+            let before = std::mem::replace(&mut last, Instant::now());
             // Only what may matter is read as JSON: the words of a discussion are many.
             let may_matter = [&b"\"id\""[..], b"phase_complete"];
             if !may_matter.iter().any(|it| memmem::find(&self.line, it).is_some()) {
@@ -54,11 +66,15 @@ impl Backend {
             }
             let message: Value = serde_json::from_slice(&self.line)?;
             if message["method"] == "phase_complete" {
+                phases += 1;
+                if phases > 1 {
+                    gaps += milliseconds(last - before);
+                }
                 self.write(RESUME)?;
             } else if message["id"] == 1 {
                 return match message.get("error") {
                     Some(error) if !error.is_null() => Err(format!("{method}: {error}").into()),
-                    _ => Ok(began.elapsed().as_secs_f64() * 1e3),
+                    _ => Ok(Took { whole: milliseconds(began.elapsed()) - gaps, gaps }),
                 };
             }
         }
@@ -85,4 +101,8 @@ impl Backend {
             _ => Ok(()),
         }
     }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }

@@ -2,7 +2,7 @@
 //! makes the same calls, the same bodies in the same order, and does nothing else: what a backend
 //! takes beyond that is its own.
 //!
-//! `ipc_race LATENCY_MS RUNS PROGRAM ARGS…` prints `{"bare":[ms…],"backend":[ms…],"memory_kb":n}`.
+//! `ipc_race LATENCY_MS RUNS PROGRAM ARGS…` prints `{"bare":[ms…],"backend":[ms…],"gaps":[ms…],"memory_kb":n}`.
 //! `ipc_race bare ORIGIN KEY` is that other backend.
 
 mod backend;
@@ -59,13 +59,15 @@ fn measure(upstream: &Upstream, argv: &[String], runs: usize) -> Result<Value, F
     let mut bare = Backend::start(&[this, BARE.into(), upstream.url(), KEY.into()], &[])?;
     bare.write(&json!(bodies).to_string())?;
     bare.call("run_discussion", &discussion)?;
-    let (mut of_bare, mut of_backend) = (vec![], vec![]);
+    let (mut of_bare, mut of_backend, mut gaps) = (vec![], vec![], vec![]);
     for _ in 0..runs {
-        of_bare.push(bare.call("run_discussion", &discussion)?);
-        of_backend.push(backend.call("run_discussion", &discussion)?);
+        of_bare.push(bare.call("run_discussion", &discussion)?.whole);
+        let took = backend.call("run_discussion", &discussion)?;
+        of_backend.push(took.whole);
+        gaps.push(took.gaps);
     }
     let memory_kb = backend.memory_kb()?;
     backend.end()?;
     bare.end()?;
-    Ok(json!({"bare": of_bare, "backend": of_backend, "memory_kb": memory_kb}))
+    Ok(json!({"bare": of_bare, "backend": of_backend, "gaps": gaps, "memory_kb": memory_kb}))
 }

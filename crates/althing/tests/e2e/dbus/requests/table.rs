@@ -52,6 +52,8 @@ pub const OWN: &str = "$own-";
 pub fn rows() -> Vec<(&'static str, Value, Want)> {
     let ok = |more: Value| reply(true, more);
     let failed = |code: &str| reply(false, json!({"error_code": code, "message": "*"}));
+    let failed_list =
+        |field: &str| reply(false, json!({"error_code": "not_found", "message": "*", field: []}));
     let wrong = |text| Want::Refusal("InvalidArgument", text);
     let provider = json!({"provider_id": "$provider"});
     let nobody = json!({"provider_id": "nobody"});
@@ -111,8 +113,8 @@ pub fn rows() -> Vec<(&'static str, Value, Want)> {
                 {"provider_id": "$login", "name": "Login", "type": 2,
                     "type_name": "PROVIDER_TYPE_OAUTH", "enabled": true, "local_path": null},
                 {"provider_id": "$local", "name": "File", "type": 3, "base_url": null,
-                    "type_name": "PROVIDER_TYPE_LOCAL", "enabled": true, "local_path": "$file",
-                    "note": null}]})),
+                    "type_name": "PROVIDER_TYPE_LOCAL", "enabled": true,
+                    "local_path": "$file"}]})),
         ),
         ("ListProviders", json!({"later": "keys"}), ok(json!({}))),
         (
@@ -128,7 +130,7 @@ pub fn rows() -> Vec<(&'static str, Value, Want)> {
                 "capability_chat": true, "capability_streaming": true}]})),
         ),
         ("GetModels", json!({}), ok(json!({"models": [{"provider_id": "*"}]}))),
-        ("GetModels", nobody.clone(), failed("not_found")),
+        ("GetModels", nobody.clone(), failed_list("models")),
         (
             "SetModelEnabled",
             json!({"provider_id": "$provider", "model_id": "fake-large", "enabled": true}),
@@ -145,6 +147,19 @@ pub fn rows() -> Vec<(&'static str, Value, Want)> {
             wrong("enabled: true or false (b), not s"),
         ),
         ("SetRouteRules", json!({"alias": "fast", "targets": target("fake-small")}), ok(json!({}))),
+        (
+            "SetRouteRules",
+            json!({"alias": "bare", "targets": [{"provider_id": "", "model_id": "fast"},
+                {"provider_id": "", "model_id": "$local"}]}),
+            ok(json!({})),
+        ),
+        (
+            "GetRouteRules",
+            json!({"alias": "bare"}),
+            ok(json!({"targets": [{"provider_id": "alias", "model_id": "fast", "dead": null,
+                "resting": null, "rest_ms": null}, {"provider_id": "$local", "model_id": "tiny"}]})),
+        ),
+        ("SetRouteRules", json!({"alias": "bare", "targets": []}), ok(json!({}))),
         (
             "SetRouteRules",
             json!({"alias": "odd", "targets": [{"provider_id": "nobody", "model_id": "m"}]}),
@@ -167,7 +182,7 @@ pub fn rows() -> Vec<(&'static str, Value, Want)> {
             ok(json!({"targets": [{"provider_id": "$provider", "model_id": "fake-small",
                 "dead": null}]})),
         ),
-        ("GetRouteRules", json!({"alias": "nobody"}), failed("not_found")),
+        ("GetRouteRules", json!({"alias": "nobody"}), failed_list("targets")),
         ("Complete", said(json!("user")), answered()),
         ("Complete", said(json!("USER")), answered()),
         ("Complete", said(json!("MESSAGE_ROLE_USER")), answered()),

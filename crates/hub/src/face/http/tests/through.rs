@@ -195,9 +195,14 @@ async fn what_an_answer_must_be_reaches_models_of_another_language() {
     let body = &seen.iter().find(|it| it.route == Route::Chat(Dialect::Anthropic)).unwrap().body;
     assert_eq!(body["tool_choice"], json!({ "type": "tool", "name": "look" }));
     assert_eq!(body["stop_sequences"], json!(["END"]));
+    // What has no field there is asked for in words.
     sent["response_format"] = json!({ "type": "json_object" });
     let answer = face.ask("POST", path, &sent.to_string()).await;
-    assert_eq!((answer.status, answer.json()["error"]["param"].clone()), (400, json!("format")));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let seen = upstream.requests();
+    let body = &seen.iter().rfind(|it| it.route == Route::Chat(Dialect::Anthropic)).unwrap().body;
+    let system = body["system"].as_str().unwrap();
+    assert!(system.starts_with("Answer with one JSON object and nothing else"), "{body}");
 }
 
 #[tokio::test]
@@ -381,4 +386,23 @@ async fn a_client_that_leaves_takes_its_discussion_along() {
     let is_call = |seen: &&Seen| matches!(seen.route, Route::Chat(_));
     upstream.wait_for(|seen| seen.iter().filter(is_call).all(Seen::aborted)).await;
     assert_eq!(upstream.in_flight(), 0);
+}
+
+#[tokio::test]
+async fn a_long_wait_is_told_at_once_and_in_a_header() {
+    for path in PATHS {
+        for model in ["openai:err-429", "anthropic:err-429"] {
+            let upstream = Upstream::start(Options::default().retry_after(Duration::from_secs(30)));
+            let face = face(&upstream).await;
+            // The second one is not even sent on: the target rests.
+            for _ in 0..2 {
+                let answer = face.ask("POST", path, &body(path, model, false)).await;
+                assert_eq!(answer.status, 429, "{path} {model}: {answer:?}");
+                let after = answer.head.lines().find_map(|it| it.strip_prefix("retry-after: "));
+                let after: u64 = after.unwrap_or_else(|| panic!("{answer:?}")).parse().unwrap();
+                assert!((1..=30).contains(&after), "{path} {model}: {answer:?}");
+            }
+            assert_eq!(upstream.count("err-429"), 1, "{path} {model}");
+        }
+    }
 }

@@ -27,8 +27,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Until nobody has anything left to do: longer than a voice takes without being told to wait.
-const IDLE: Duration = Duration::from_millis(50);
+/// Until nobody has anything left to do: longer than a voice takes without being told to wait, and
+/// than a phase's end is held back.
+const IDLE: Duration = Duration::from_millis(200);
 
 macro_rules! transcripts {
     ($($name:ident),* $(,)?) => {

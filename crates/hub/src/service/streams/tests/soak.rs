@@ -60,7 +60,7 @@ async fn client(streams: Arc<Streams>, number: u64, model: Arc<Counted>, sent: A
     });
     for _ in 0..MESSAGES {
         let line = streams.line(&caller(&owner), &id).unwrap();
-        line.send(model.clone(), Message::user("go"), vec![]).unwrap();
+        line.send(model.clone(), None, Message::user("go"), vec![]).unwrap();
         sent.fetch_add(1, Ordering::Relaxed);
         let mut done = false;
         while !done && life > 0 {
