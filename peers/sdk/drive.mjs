@@ -1,11 +1,12 @@
 // The official Node SDKs as clients of `althing serve`: the arguments are the folder they are
-// installed in, the base URL without `/v1`, and the token.
+// installed in, the base URL without `/v1`, and the token; `chats` behind them says that the OpenAI
+// server behind has only chats.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const [folder, url, token] = process.argv.slice(2);
+const [folder, url, token, only] = process.argv.slice(2);
 const require = createRequire(join(folder, "package.json"));
 const OpenAI = require("openai");
 const Anthropic = require("@anthropic-ai/sdk");
@@ -51,6 +52,16 @@ async function responses(client, model) {
   const call = called.output.find((item) => item.type === "function_call");
   assert.equal(call.arguments, '{"city":"sample"}');
   console.log(`openai responses ${model}`);
+}
+
+async function completions(client, model) {
+  const whole = await client.completions.create({ model, prompt: "Hi" });
+  assert.equal(whole.choices[0].text, SAID);
+  let text = "";
+  const stream = await client.completions.create({ model, prompt: "Hi", stream: true });
+  for await (const chunk of stream) text += chunk.choices[0].text;
+  assert.equal(text, SAID);
+  console.log(`openai completions ${model}`);
 }
 
 async function messages(client, model) {
@@ -108,8 +119,14 @@ async function leaves(client) {
   console.log("left");
 }
 
+if (only === "chats") {
+  await responses(toOpenAI(), MODELS[0]);
+  await completions(toOpenAI(), MODELS[0]);
+  process.exit(0);
+}
 for (const model of MODELS) {
   await chat(toOpenAI(), model);
+  await completions(toOpenAI(), model);
   await messages(toAnthropic(), model);
 }
 await responses(toOpenAI(), MODELS[1]);

@@ -1,13 +1,15 @@
 """The official Python SDKs as clients of `althing serve`: argv is the base URL, without `/v1`, and
-the token. Every check that holds prints a line; the first that does not ends it."""
+the token; `chats` behind them says that the OpenAI server behind has only chats. Every check that
+holds prints a line; the first that does not ends it."""
 
 import asyncio
+import base64
 import sys
 
 import anthropic
 import openai
 
-URL, TOKEN = sys.argv[1:]
+URL, TOKEN, *ONLY = sys.argv[1:]
 SAID = "Hello there."
 # The first is passed on as it is, the second translated, and the other way round for Anthropic.
 MODELS = ["openai:fake-large", "anthropic:fake-large"]
@@ -80,6 +82,45 @@ def responses(client, model):
     print(f"openai responses {model}")
 
 
+def completions(client, model):
+    whole = client.completions.create(model=model, prompt="Hi", max_tokens=9)
+    assert (whole.choices[0].text, whole.choices[0].finish_reason) == (SAID, "stop"), whole
+    assert whole.usage.total_tokens > 0, whole
+    options = {"include_usage": True}
+    chunks = list(
+        client.completions.create(model=model, prompt="Hi", stream=True, stream_options=options)
+    )
+    assert "".join(c.choices[0].text for c in chunks if c.choices) == SAID, chunks
+    assert chunks[-1].usage.completion_tokens > 0, chunks[-1]
+    bare = list(client.completions.create(model=model, prompt="Hi", stream=True))
+    assert all(c.choices and c.usage is None for c in bare), bare
+    print(f"openai completions {model}")
+
+
+def pictures(client, other):
+    pixel = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+    url = {"url": f"data:image/png;base64,{pixel}"}
+    parts = [{"type": "text", "text": "What?"}, {"type": "image_url", "image_url": url}]
+    raw = client.chat.completions.with_raw_response.create(
+        model=MODELS[1], messages=[{"role": "user", "content": parts}], seed=7, top_p=0.5
+    )
+    assert raw.parse().choices[0].message.content == SAID, raw
+    assert raw.headers["x-althing-ignored"] == "seed", raw.headers
+    asked = [
+        {"type": "input_text", "text": "What?"},
+        {"type": "input_image", "image_url": url["url"], "detail": "auto"},
+    ]
+    whole = client.responses.create(model=MODELS[1], input=[{"role": "user", "content": asked}])
+    assert whole.output_text == SAID, whole
+    source = {"type": "base64", "media_type": "image/png", "data": pixel}
+    blocks = [{"type": "image", "source": source}, {"type": "text", "text": "What?"}]
+    whole = other.messages.create(
+        model=MODELS[0], max_tokens=9, messages=[{"role": "user", "content": blocks}]
+    )
+    assert whole.content[0].text == SAID, whole
+    print("pictures")
+
+
 def messages(client, model):
     ask = [{"role": "user", "content": "Hi"}]
     rest = {"model": model, "max_tokens": 100, "system": [{"type": "text", "text": "Be brief."}]}
@@ -123,8 +164,8 @@ def refused(error, call):
 
 def errors():
     ask = [{"role": "user", "content": "Hi"}]
-    seen = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    look = [{"role": "user", "content": [seen]}]
+    heard = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+    listen = [{"role": "user", "content": [heard]}]
 
     def openai_says(model, messages=ask, token=TOKEN, stream=False):
         client = to_openai(token)
@@ -137,7 +178,7 @@ def errors():
             refused(openai.RateLimitError, openai_says(model, stream=stream))
         refused(openai.NotFoundError, openai_says("nobody:nothing", stream=stream))
         refused(openai.AuthenticationError, openai_says(MODELS[0], token="x", stream=stream))
-        bad = refused(openai.BadRequestError, openai_says(MODELS[1], look, stream=stream))
+        bad = refused(openai.BadRequestError, openai_says(MODELS[1], listen, stream=stream))
         assert bad.param == "messages[0].content[0].type", bad.body
 
     def anthropic_says(model, messages=ask, token=TOKEN):
@@ -182,10 +223,16 @@ def discussion(client):
 
 def main():
     one, other = to_openai(), to_anthropic()
+    if ONLY == ["chats"]:
+        responses(one, MODELS[0])
+        completions(one, MODELS[0])
+        return
     for model in MODELS:
         chat(one, model)
         chat_tools(one, model)
+        completions(one, model)
         messages(other, model)
+    pictures(one, other)
     # The path is OpenAI's own, so a model of another is what is translated.
     responses(one, MODELS[1])
     models(one, other)

@@ -5,6 +5,7 @@ use crate::custom::Custom;
 use crate::reader::Format;
 use crate::row::{self, Row};
 use althing_chat::{Ask, Model, Speaking};
+use futures_util::stream::{self, StreamExt};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -133,6 +134,10 @@ impl Model for Agent {
 
     /// Nothing is started before the stream is polled, and everything ends with it.
     fn speak(&self, ask: Ask) -> Speaking {
-        Call::new(self.clone(), ask).speaking()
+        if let Err(fault) = ask.check_text_only(&self.id) {
+            return stream::iter([Err(fault)]).boxed();
+        }
+        let ignored = ask.ignored_by_text();
+        stream::iter(ignored.map(Ok)).chain(Call::new(self.clone(), ask).speaking()).boxed()
     }
 }

@@ -1,6 +1,12 @@
 //! The words between Althing and anything that speaks: an HTTP model, a CLI agent, a worker or a
 //! scripted voice. Messages and tools in, deltas out. No I/O.
 
+mod attachment;
+mod sampling;
+
+pub use attachment::{Attachment, AttachmentKind, AttachmentSource};
+pub use sampling::Sampling;
+
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::stream::{BoxStream, StreamExt};
 use serde::{Deserialize, Serialize};
@@ -34,12 +40,18 @@ pub struct Ask {
     pub max_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
+    /// What else tunes the answer.
+    #[serde(default, skip_serializing_if = "Sampling::is_default")]
+    pub sampling: Sampling,
     /// How hard to think, as the provider names it (`low`, `medium`, `high`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
     /// Which tool has to be called; none: the model decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
+    /// Whether several tools may be called at once; none: as the model is used to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
     /// Texts that end the answer where the model comes to one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
@@ -70,10 +82,12 @@ pub struct Conversation {
     pub seat: u32,
 }
 
-/// A tool call that the answer must have.
+/// A tool call that the answer must have, or that it must not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
+    /// None may be called, though the conversation may have calls of them.
+    None,
     Any,
     /// Of the tool with this name.
     Named(String),
@@ -103,8 +117,10 @@ impl Ask {
             tools: vec![],
             max_tokens: None,
             temperature: None,
+            sampling: Sampling::default(),
             effort: None,
             tool_choice: None,
+            parallel_tool_calls: None,
             stop: vec![],
             format: None,
             stream: true,
@@ -121,9 +137,50 @@ impl Ask {
         texts.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Characters of all messages: the basis of an estimate where nobody counts tokens.
+    /// Characters of all messages: the basis of an estimate where nobody counts tokens. Pictures
+    /// and documents count as the text that takes as many.
     pub fn chars(&self) -> usize {
-        self.messages.iter().map(|m| m.text.chars().count()).sum()
+        let text: usize = self.messages.iter().map(|m| m.text.chars().count()).sum();
+        text + self.attachments().map(Attachment::as_chars).sum::<usize>()
+    }
+
+    /// Names of the settings that are set and that a voice may not heed.
+    pub fn tuned(&self) -> Vec<&'static str> {
+        let Sampling { top_p, top_k, seed, frequency_penalty, presence_penalty } = &self.sampling;
+        let all = [
+            ("max_tokens", self.max_tokens.is_some()),
+            ("temperature", self.temperature.is_some()),
+            ("top_p", top_p.is_some()),
+            ("top_k", top_k.is_some()),
+            ("seed", seed.is_some()),
+            ("frequency_penalty", frequency_penalty.is_some()),
+            ("presence_penalty", presence_penalty.is_some()),
+            ("effort", self.effort.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+    }
+
+    /// What a voice says that heeds only the words: which settings it leaves out.
+    pub fn ignored_by_text(&self) -> Option<Delta> {
+        let names = self.tuned();
+        let names = names.into_iter().map(str::to_string).collect::<Vec<_>>();
+        (!names.is_empty()).then_some(Delta::Ignored(names))
+    }
+
+    /// Pictures and documents of all messages.
+    pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
+        self.messages.iter().flat_map(|message| &message.attachments)
+    }
+
+    /// Fails where there is a picture or a document: `who` reads only text.
+    pub fn check_text_only(&self, who: &str) -> Result<()> {
+        match self.attachments().next() {
+            None => Ok(()),
+            Some(it) => Err(Fault::invalid(format!(
+                "{}: {who} reads only text here; leave it out, or ask a model that sees pictures",
+                it.name
+            ))),
+        }
     }
 }
 
@@ -140,6 +197,9 @@ pub enum Role {
 pub struct Message {
     pub role: Role,
     pub text: String,
+    /// Pictures and documents, in the order of their places in the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// What an assistant asked to be called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -158,6 +218,7 @@ impl Message {
         Message {
             role,
             text: text.into(),
+            attachments: vec![],
             tool_calls: vec![],
             tool_call_id: None,
             cache_ends: vec![],
@@ -227,6 +288,9 @@ pub enum Delta {
     Started,
     /// The attempt failed before the first token and will be made again.
     Retrying(Retry),
+    /// Settings of the request that the model's provider has no words for, by their names in
+    /// [`Ask`]. No part of the answer.
+    Ignored(Vec<String>),
     /// Thinking aloud. Never part of the answer.
     Reasoning(String),
     Text(String),
@@ -288,7 +352,7 @@ pub struct Usage {
 
 impl Usage {
     /// Characters of a token, roughly, in the languages of the West.
-    const CHARS_PER_TOKEN: usize = 4;
+    pub(crate) const CHARS_PER_TOKEN: usize = 4;
     /// Tokens an answer is expected to have before it is known, thinking included.
     pub const ANSWER_EXPECTED: u64 = 800;
 
@@ -373,7 +437,7 @@ impl Answer {
             Delta::ToolCall(call) => self.tool_calls.push(call),
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.stop = Some(stop),
-            Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Ignored(_) => {}
             Delta::Calling(_) | Delta::Called(_) => {}
         }
     }

@@ -76,7 +76,13 @@ fn add_breakpoints(ask: &Ask, body: &mut Value) {
     let Some(written) = body["messages"].as_array_mut() else { return };
     for (message, written) in ask.messages.iter().zip(&mut *written) {
         if !message.cache_ends.is_empty() {
-            written["content"] = caching::text_blocks(&message.text, &message.cache_ends).into();
+            // Pictures of such messages stand before the text.
+            let mut parts = written["content"].take();
+            let parts = parts.as_array_mut().map(std::mem::take).unwrap_or_default();
+            let mut content: Vec<Value> =
+                parts.into_iter().filter(|it| it["type"] != "text").collect();
+            content.extend(caching::text_blocks(&message.text, &message.cache_ends));
+            written["content"] = content.into();
         }
     }
     let breakpoints = caching::keep_breakpoints(written);

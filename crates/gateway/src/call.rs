@@ -278,7 +278,7 @@ fn size(delta: &Delta) -> usize {
         Delta::Text(text) | Delta::Reasoning(text) => text.len().max(1),
         Delta::ToolCall(call) => call.name.len() + call.arguments.len().max(1),
         Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Usage(_) | Delta::Stop(_) => 0,
-        Delta::Calling(_) | Delta::Called(_) => 0,
+        Delta::Calling(_) | Delta::Called(_) | Delta::Ignored(_) => 0,
     }
 }
 

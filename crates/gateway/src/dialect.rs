@@ -8,8 +8,10 @@ pub mod openai;
 
 mod calls;
 mod json;
+mod pieces;
 mod reader;
 mod refusal;
+mod sampling;
 mod think;
 mod wait;
 
@@ -55,6 +57,8 @@ pub struct Request {
     pub path: String,
     pub headers: Vec<(&'static str, String)>,
     pub body: Value,
+    /// Settings of the `Ask` that the language has no words for, or this model no use.
+    pub ignored: Vec<&'static str>,
 }
 
 /// Turns the bytes of an answer into deltas, however they are cut.

@@ -85,7 +85,7 @@ impl Gateway {
         let wire = wire::of(&endpoint)?;
         let Texts { inputs, dimensions } = texts;
         let request = (wire.write)(split_effort(&model).0, inputs, *dimensions);
-        let Request { path, headers, body } = request;
+        let Request { path, headers, body, .. } = request;
         let body = Bytes::from(serde_json::to_vec(&body).map_err(Fault::internal)?);
         let wanted = Wanted { path, headers, body: Some(body), context_tokens: None };
         let answer = self.fetch(turn, &wanted, total_at).await?;

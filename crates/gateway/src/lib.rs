@@ -33,7 +33,7 @@ pub use window::ask::Inspected;
 pub use window::{ModelFacts, WindowSetting, agent_window, decide_window, needs_inspection};
 pub use window::{parse_tokens, split_context};
 
-use althing_chat::{Ask, Delta, Model, Speaking};
+use althing_chat::{Ask, Attachment, Delta, Model, Speaking};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Result};
 use bytes::Bytes;
@@ -120,6 +120,7 @@ pub struct Gateway {
     wide: Arc<Lanes>,
     board: Arc<Board>,
     known: Arc<KnownFacts>,
+    quirks: Arc<pass::Quirks>,
     is_sequential: bool,
 }
 
@@ -128,8 +129,8 @@ impl Gateway {
     pub fn new(limits: Limits) -> Gateway {
         let http = Http::new(limits.connect);
         let (lanes, wide) = (Arc::default(), Arc::default());
-        let (board, known) = (Arc::default(), Arc::default());
-        Gateway { http, limits, lanes, wide, board, known, is_sequential: false }
+        let (board, known, quirks) = (Arc::default(), Arc::default(), Arc::default());
+        Gateway { http, limits, lanes, wide, board, known, quirks, is_sequential: false }
     }
 
     /// The same door, through which all servers that take one call at a time get one between them.
@@ -192,7 +193,8 @@ impl Gateway {
 /// A body with room for the prompt from the start: it may be long, and growing copies it each time.
 fn packed(body: &serde_json::Value, ask: &Ask) -> Result<Vec<u8>> {
     let text: usize = ask.messages.iter().map(|message| message.text.len()).sum();
-    let mut packed = Vec::with_capacity(text + text / 8 + 512);
+    let beside: usize = ask.attachments().map(Attachment::wire_bytes).sum();
+    let mut packed = Vec::with_capacity(beside + text + text / 8 + 512);
     serde_json::to_writer(&mut packed, body).map_err(Fault::internal)?;
     Ok(packed)
 }
@@ -246,10 +248,11 @@ impl HttpModel {
         ask.effort = ask.effort.or_else(|| self.effort.clone());
         match self.attempt(&ask) {
             Err(fault) => stream::iter([Err(fault)]).boxed(),
-            Ok(attempt) => {
+            Ok((attempt, ignored)) => {
                 let endpoint = self.endpoint.clone();
                 let call = Call::new(endpoint.who(), self.limits, ask.stream, entry, attempt);
-                call.speaking().map(move |item| clean(&endpoint, item)).boxed()
+                let said = call.speaking().map(move |item| clean(&endpoint, item));
+                stream::iter(ignored.map(Ok)).chain(said).boxed()
             }
         }
     }
@@ -267,13 +270,15 @@ impl HttpModel {
         }
     }
 
-    /// The request, written once and sent as often as needed.
-    fn attempt(&self, ask: &Ask) -> Result<Attempt> {
+    /// The request, written once and sent as often as needed, and what it leaves out.
+    fn attempt(&self, ask: &Ask) -> Result<(Attempt, Option<Delta>)> {
         let dialect = self.endpoint.provider.dialect;
         let mut request = (dialect.write)(&self.name, ask)?;
         let slots = self.known.slots(&self.endpoint, &self.name);
         add_cache_hint(&self.endpoint, &self.name, ask, slots, &mut request.body);
         let body = Bytes::from(packed(&request.body, ask)?);
+        let ignored = request.ignored.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let ignored = (!ignored.is_empty()).then_some(Delta::Ignored(ignored));
         let request = access::Wanted {
             path: request.path,
             headers: request.headers,
@@ -282,12 +287,13 @@ impl HttpModel {
         };
         let (request, streamed) = (Arc::new(request), ask.stream);
         let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
-        Ok(Box::new(move || {
+        let attempt: Attempt = Box::new(move || {
             let (http, endpoint, request) = (http.clone(), endpoint.clone(), request.clone());
             Box::pin(async move {
                 let incoming = access::open(&http, &endpoint, &request).await?;
                 Ok(Opened { body: incoming.body, reader: (dialect.reader)(streamed) })
             })
-        }))
+        });
+        Ok((attempt, ignored))
     }
 }

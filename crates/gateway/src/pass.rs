@@ -3,15 +3,18 @@
 
 mod gate;
 mod head;
+mod quirks;
 mod receive;
 mod relay;
 mod stream;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 pub use crate::exchange::{Answer, Declined};
 pub use head::Head;
+pub(crate) use quirks::Quirks;
 pub use stream::{Ended, How, Streaming};
 
 use crate::dialect::Dialect;
@@ -27,8 +30,8 @@ use std::borrow::Cow;
 pub struct PassRequest {
     /// What the client speaks; targets that speak another are passed over.
     pub dialect: &'static Dialect,
-    /// Below `/v1`: `/chat/completions`, `/responses`, `/embeddings`, `/messages`. A query may
-    /// follow.
+    /// Below `/v1`: `/chat/completions`, `/completions`, `/responses`, `/embeddings`, `/messages`. A
+    /// query may follow.
     pub path: Cow<'static, str>,
     pub body: Bytes,
     pub head: Head,
@@ -70,7 +73,8 @@ pub fn for_client(name: &HeaderName) -> bool {
 
 impl Gateway {
     /// Sends a request on to the first of `targets` that answers it, by the rules of routes. A
-    /// streamed answer is held until its first word, so an error after HTTP 200 falls back too.
+    /// streamed answer is held until its first word, so an error after HTTP 200 falls back too. A
+    /// target that lacks the path ends it with [`Kind::UnknownMethod`](althing_stdx::Kind).
     pub async fn pass(
         &self,
         targets: &[Target],
@@ -78,5 +82,10 @@ impl Gateway {
         affinity: Option<u64>,
     ) -> Result<Passed, Declined> {
         relay::pass(self, targets, request, affinity).await
+    }
+
+    /// Whether `target` is known to lack `path`, which is one of [`PassRequest::path`].
+    pub fn lacks(&self, target: &Target, path: &str) -> bool {
+        self.quirks.lacks(target, path)
     }
 }

@@ -62,8 +62,9 @@ fn each_dialect_holds_a_discussion() {
     home.run(&["ask", QUESTION, "--models", models]).ends(0);
     home.run(&["ask", QUESTION, "--models", models, "--no-stream"]).ends(0);
     let seen = upstream.requests();
-    // Nothing of ours asks in the words of the responses API.
-    for dialect in Dialect::ALL.into_iter().filter(|it| *it != Dialect::Responses) {
+    // Nothing of ours asks in OpenAI's other words.
+    let others = [Dialect::Responses, Dialect::Completions];
+    for dialect in Dialect::ALL.into_iter().filter(|it| !others.contains(it)) {
         let chats =
             seen.iter().filter(|s| s.route == althing_testkit::upstream::Route::Chat(dialect));
         let (streamed, whole): (Vec<_>, Vec<_>) = chats.partition(|s| s.stream);

@@ -3,7 +3,7 @@
 mod agents;
 
 use crate::harness::{Done, Home, peers, signal, unless_missing};
-use althing_testkit::{Options, Seen, Upstream};
+use althing_testkit::{Dialect, Options, Seen, Upstream};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -96,7 +96,10 @@ fn the_python_sdks() {
             "openai chat anthropic:fake-large",
             "openai tools openai:fake-large",
             "openai tools anthropic:fake-large",
+            "openai completions openai:fake-large",
+            "openai completions anthropic:fake-large",
             "openai responses anthropic:fake-large",
+            "pictures",
             "anthropic messages openai:fake-large",
             "anthropic messages anthropic:fake-large",
             "models",
@@ -124,6 +127,8 @@ fn the_node_sdks() {
         &[
             "openai chat openai:fake-large",
             "openai chat anthropic:fake-large",
+            "openai completions openai:fake-large",
+            "openai completions anthropic:fake-large",
             "openai responses anthropic:fake-large",
             "anthropic messages openai:fake-large",
             "anthropic messages anthropic:fake-large",
@@ -133,4 +138,39 @@ fn the_node_sdks() {
         ],
     );
     upstream.wait_for_sync(|seen| seen.iter().any(|it| it.model == "stall" && Seen::aborted(it)));
+}
+
+/// A server as most are that copy OpenAI's: it chats, and has no other path.
+fn chatting() -> Upstream {
+    let options = Options::default().text(|_| "Hello there.".into());
+    Upstream::start(options.speaks([Dialect::OpenAi]))
+}
+
+const CHATTING_SAYS: [&str; 2] =
+    ["openai responses openai:fake-large", "openai completions openai:fake-large"];
+
+#[test]
+fn the_python_sdk_by_a_server_that_only_chats() {
+    let python = peers().join("sdk/bin/python");
+    let python = python.is_file().then_some(python);
+    let Some(python) = unless_missing(python, "the Python SDKs") else { return };
+    let drive = |home: &Home, served: &Served| {
+        let mut drive = home.foreign(&python);
+        drive.arg(script("drive.py")).args([&served.url, &served.token, "chats"]);
+        drive
+    };
+    check(&chatting(), drive, &CHATTING_SAYS);
+}
+
+#[test]
+fn the_node_sdk_by_a_server_that_only_chats() {
+    let folder = peers().join("sdk");
+    let folder = folder.join("node_modules/openai").is_dir().then_some(folder);
+    let Some(folder) = unless_missing(folder, "the Node SDKs") else { return };
+    let drive = |home: &Home, served: &Served| {
+        let mut drive = home.foreign(Path::new("node"));
+        drive.arg(script("drive.mjs")).arg(&folder).args([&served.url, &served.token, "chats"]);
+        drive
+    };
+    check(&chatting(), drive, &CHATTING_SAYS);
 }

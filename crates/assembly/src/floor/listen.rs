@@ -128,7 +128,7 @@ async fn hear(
             Delta::Retrying(retry) => batch.note(floor, Note::Retrying(retry.clone())).await?,
             Delta::Calling(call) => batch.note(floor, Note::Calling(call.clone())).await?,
             Delta::Called(called) => batch.note(floor, Note::Called(called.clone())).await?,
-            Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) => {}
+            Delta::ToolCall(_) | Delta::Usage(_) | Delta::Stop(_) | Delta::Ignored(_) => {}
         }
         answer.add(delta);
         match reached {

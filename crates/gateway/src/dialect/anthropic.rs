@@ -1,15 +1,20 @@
 //! Anthropic messages: blocks in, blocks out.
 
 use super::calls::Calls;
-use super::json::{arguments_object, arguments_text, count, decimal, window};
+use super::json::{arguments_object, arguments_text, count, window};
+use super::pieces::{Stretch, media_type, pieces};
 use super::reader::{Out, Parser, cut, parse, reader};
+use super::sampling::{EFFORT, TEMPERATURE, TOP_K, TOP_P, write_sampling};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Format, Message, Role, Stop, ToolChoice, Usage};
-use althing_stdx::{Fault, Result};
+use althing_chat::{
+    Ask, Attachment, AttachmentKind, AttachmentSource, Format, Message, Role, Stop, ToolChoice,
+    Usage,
+};
+use althing_stdx::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 pub(crate) mod caching;
@@ -30,6 +35,9 @@ pub static ANTHROPIC: Dialect = Dialect {
 pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 /// The API wants a limit in every request; this one where the caller sets none.
 const MAX_TOKENS: u32 = 8192;
+/// JSON without a schema is only asked for in words: the API has no field for it.
+const JSON_RULE: &str = "Answer with one JSON object and nothing else: no words before or after it, \
+                         no code fence.";
 
 fn write(model: &str, ask: &Ask) -> Result<Request> {
     let max_tokens = ask.max_tokens.unwrap_or(MAX_TOKENS);
@@ -41,7 +49,7 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
         "messages": messages,
         "stream": ask.stream,
     });
-    let system = ask.system();
+    let system = system(ask);
     if !system.is_empty() {
         body["system"] = caching::system(system, breakpoints);
     }
@@ -53,37 +61,63 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
         body["tools"] = tools.collect();
     }
     let thinks = thinking::write(model, ask, max_tokens, &mut body);
-    // With thinking, and on newer models always, the API refuses a temperature.
-    if let Some(temperature) = ask.temperature
-        && !thinks
-        && thinking::takes_temperature(model)
-    {
-        body["temperature"] = decimal(temperature);
+    let mut sampling = Map::new();
+    let mut ignored = write_sampling(ask, sampling_fields(model, ask, thinks), &mut sampling);
+    sampling.into_iter().for_each(|(field, value)| body[field] = value);
+    if ask.effort.is_some() && !thinks && !thinking::is_off(ask) {
+        ignored.push(EFFORT);
     }
-    if let Some(choice) = &ask.tool_choice {
-        body["tool_choice"] = match choice {
-            ToolChoice::Any => json!({ "type": "any" }),
-            ToolChoice::Named(name) => json!({ "type": "tool", "name": name }),
-        };
+    if let Some(choice) = tool_choice(ask) {
+        body["tool_choice"] = choice;
     }
     if !ask.stop.is_empty() {
         body["stop_sequences"] = ask.stop.as_slice().into();
     }
-    if let Some(format) = &ask.format {
+    if let Some(Format::Schema { schema, .. }) = &ask.format {
         // The effort may stand there already.
-        body["output_config"]["format"] = output_format(format)?;
+        body["output_config"]["format"] = json!({ "type": "json_schema", "schema": schema });
     }
     let headers = vec![(VERSION.0, VERSION.1.to_string())];
-    Ok(Request { path: "/v1/messages".into(), headers, body })
+    Ok(Request { path: "/v1/messages".into(), headers, body, ignored })
 }
 
-fn output_format(format: &Format) -> Result<Value> {
-    match format {
-        Format::Schema { schema, .. } => Ok(json!({ "type": "json_schema", "schema": schema })),
-        Format::Json => Err(Fault::invalid(
-            "format: Anthropic's models write JSON by a schema, and none is given",
-        )),
+fn system(ask: &Ask) -> String {
+    let mut system = ask.system();
+    if ask.format == Some(Format::Json) {
+        system.push_str(if system.is_empty() { "" } else { "\n\n" });
+        system.push_str(JSON_RULE);
     }
+    system
+}
+
+/// Settings that the model takes. With thinking, and on newer models always, the API refuses them,
+/// and it refuses a temperature beside `top_p`.
+fn sampling_fields(
+    model: &str,
+    ask: &Ask,
+    thinks: bool,
+) -> &'static [(&'static str, &'static str)] {
+    const ALL: &[(&str, &str)] = &[(TOP_K, TOP_K), (TEMPERATURE, TEMPERATURE), (TOP_P, TOP_P)];
+    match () {
+        () if thinks || !thinking::takes_temperature(model) => &[],
+        () if ask.temperature.is_some() => &ALL[..2],
+        () => ALL,
+    }
+}
+
+/// Which tool has to be called, and whether only one may be. It goes with tools alone.
+fn tool_choice(ask: &Ask) -> Option<Value> {
+    let mut choice = match &ask.tool_choice {
+        Some(ToolChoice::Any) => json!({ "type": "any" }),
+        Some(ToolChoice::Named(name)) => json!({ "type": "tool", "name": name }),
+        Some(ToolChoice::None) => return Some(json!({ "type": "none" })),
+        None if ask.tools.is_empty() || ask.parallel_tool_calls != Some(false) => return None,
+        None => json!({ "type": "auto" }),
+    };
+    if ask.parallel_tool_calls == Some(false) {
+        choice["disable_parallel_tool_use"] = true.into();
+    }
+    Some(choice)
 }
 
 /// Messages of one role in a row become one: all results of a turn's calls must stand together.
@@ -110,14 +144,45 @@ fn blocks(message: &Message) -> Vec<Value> {
     let text = &message.text;
     if message.role == Role::Tool {
         let id = wire_id(message.tool_call_id.as_deref().unwrap_or_default());
-        return vec![json!({ "type": "tool_result", "tool_use_id": id, "content": text })];
+        let content: Value = match message.attachments.is_empty() {
+            true => text.as_str().into(),
+            false => said(message).into(),
+        };
+        return vec![json!({ "type": "tool_result", "tool_use_id": id, "content": content })];
     }
-    let texts = caching::text_blocks(text, &message.cache_ends);
+    let texts: Vec<Value> = said(message);
     let calls = message.tool_calls.iter().map(|call| {
         let (id, input) = (wire_id(&call.id), arguments_object(&call.arguments));
         json!({ "type": "tool_use", "id": id, "name": call.name, "input": input })
     });
     texts.into_iter().chain(calls).collect()
+}
+
+/// The words of a message and what stands between them.
+fn said(message: &Message) -> Vec<Value> {
+    let blocks = pieces(message).into_iter().map(|piece| match piece {
+        Stretch::Attachment(it) => vec![attached(it)],
+        Stretch::Text(start, text) => {
+            let ends = message.cache_ends.iter().filter_map(|end| end.checked_sub(start));
+            let ends: Vec<usize> = ends.filter(|end| *end <= text.len()).collect();
+            caching::text_blocks(text, &ends)
+        }
+    });
+    blocks.flatten().collect()
+}
+
+fn attached(attachment: &Attachment) -> Value {
+    let kind = match attachment.kind {
+        AttachmentKind::Image => "image",
+        AttachmentKind::Document => "document",
+    };
+    let source = match &attachment.source {
+        AttachmentSource::Url(url) => json!({ "type": "url", "url": url }),
+        AttachmentSource::Base64(data) => {
+            json!({ "type": "base64", "media_type": media_type(attachment), "data": &**data })
+        }
+    };
+    json!({ "type": kind, "source": source })
 }
 
 /// Ids of other providers may hold characters that are refused here.

@@ -1,10 +1,17 @@
 //! Gemini's generateContent.
 
-use super::json::{arguments_object, arguments_text, count, decimal, tool_name, window};
+use super::json::{arguments_object, arguments_text, count, tool_name, window};
+use super::pieces::{Stretch, media_type, pieces, refuse, text_results};
 use super::reader::{Out, Parser, cut, parse, reader};
+use super::sampling::{
+    EFFORT, FREQUENCY_PENALTY, PARALLEL_TOOL_CALLS, PRESENCE_PENALTY, SEED, TEMPERATURE, TOP_K,
+    TOP_P, write_sampling,
+};
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Format, Message, Role, Stop, ToolChoice, Usage};
+use althing_chat::{
+    Ask, Attachment, AttachmentSource, Format, Message, Role, Stop, ToolChoice, Usage,
+};
 use althing_stdx::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -33,8 +40,18 @@ const BUDGET_MIN: u32 = 512;
 /// documented stand-in for one that nobody kept.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// Settings and their fields.
+const FIELDS: &[(&str, &str)] = &[
+    (TEMPERATURE, "temperature"),
+    (TOP_P, "topP"),
+    (TOP_K, "topK"),
+    (SEED, "seed"),
+    (FREQUENCY_PENALTY, "frequencyPenalty"),
+    (PRESENCE_PENALTY, "presencePenalty"),
+];
+
 fn write(model: &str, ask: &Ask) -> Result<Request> {
-    let mut body = json!({ "contents": contents(model, &ask.messages) });
+    let mut body = json!({ "contents": contents(model, &text_results(&ask.messages))? });
     let system = ask.system();
     if !system.is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": system }] });
@@ -50,31 +67,37 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
         body["tools"] = json!([{ "functionDeclarations": functions.collect::<Vec<_>>() }]);
     }
     if let Some(choice) = &ask.tool_choice {
-        let mut calling = json!({ "mode": "ANY" });
-        if let ToolChoice::Named(name) = choice {
-            calling["allowedFunctionNames"] = json!([name]);
-        }
+        let calling = match choice {
+            ToolChoice::None => json!({ "mode": "NONE" }),
+            ToolChoice::Any => json!({ "mode": "ANY" }),
+            ToolChoice::Named(name) => json!({ "mode": "ANY", "allowedFunctionNames": [name] }),
+        };
         body["toolConfig"] = json!({ "functionCallingConfig": calling });
     }
-    let config = config(model, ask);
+    let (config, ignored) = config(model, ask);
     if !config.is_empty() {
         body["generationConfig"] = config.into();
     }
     let verb = if ask.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
-    Ok(Request { path: format!("/v1beta/{}:{verb}", resource(model)), headers: vec![], body })
+    let path = format!("/v1beta/{}:{verb}", resource(model));
+    Ok(Request { path, headers: vec![], body, ignored })
 }
 
-fn config(model: &str, ask: &Ask) -> Map<String, Value> {
+/// What is configured, and what cannot be.
+fn config(model: &str, ask: &Ask) -> (Map<String, Value>, Vec<&'static str>) {
     let mut config = Map::new();
     if let Some(max) = ask.max_tokens {
         config.insert("maxOutputTokens".into(), max.into());
     }
-    if let Some(temperature) = ask.temperature {
-        config.insert("temperature".into(), decimal(temperature));
+    let mut ignored = write_sampling(ask, FIELDS, &mut config);
+    if ask.parallel_tool_calls == Some(false) && !ask.tools.is_empty() {
+        ignored.push(PARALLEL_TOOL_CALLS);
     }
-    let effort = ask.effort.as_deref();
-    if let Some(thinking) = effort.and_then(|effort| thinking(model, effort, ask.max_tokens)) {
-        config.insert("thinkingConfig".into(), thinking);
+    if let Some(effort) = ask.effort.as_deref() {
+        match thinking(model, effort, ask.max_tokens) {
+            Some(thinking) => _ = config.insert("thinkingConfig".into(), thinking),
+            None => ignored.push(EFFORT),
+        }
     }
     if !ask.stop.is_empty() {
         config.insert("stopSequences".into(), ask.stop.as_slice().into());
@@ -85,12 +108,12 @@ fn config(model: &str, ask: &Ask) -> Map<String, Value> {
             config.insert("responseJsonSchema".into(), schema.clone());
         }
     }
-    config
+    (config, ignored)
 }
 
 /// Gemini 2.5 takes a budget, 3 and later a level; older ones refuse both.
 fn thinking(model: &str, effort: &str, max_tokens: Option<u32>) -> Option<Value> {
-    if model.contains("gemini-1") || model.contains("gemini-2.0") {
+    if is_old(model) {
         return None;
     }
     if !model.contains("gemini-2.5") {
@@ -128,12 +151,12 @@ pub(crate) fn escape_path(text: &str) -> String {
 }
 
 /// Messages of one role in a row become one: all results of a turn's calls must stand together.
-fn contents(model: &str, messages: &[Message]) -> Vec<Value> {
+fn contents(model: &str, messages: &[Message]) -> Result<Vec<Value>> {
     let mut turns: Vec<(&str, Vec<Value>)> = vec![];
     for (at, message) in messages.iter().enumerate() {
         let (role, parts) = match message.role {
             Role::System => continue,
-            Role::User => ("user", vec![json!({ "text": message.text })]),
+            Role::User => ("user", asked(model, message)?),
             Role::Tool => ("user", vec![response(&messages[..at], message)]),
             Role::Assistant => ("model", said(model, message)),
         };
@@ -142,7 +165,44 @@ fn contents(model: &str, messages: &[Message]) -> Vec<Value> {
             _ => turns.push((role, parts)),
         }
     }
-    turns.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
+    let turn = |(role, parts)| json!({ "role": role, "parts": parts });
+    Ok(turns.into_iter().map(turn).collect())
+}
+
+fn asked(model: &str, message: &Message) -> Result<Vec<Value>> {
+    if message.attachments.is_empty() {
+        return Ok(vec![json!({ "text": message.text })]);
+    }
+    let part = |piece| match piece {
+        Stretch::Text(_, text) => Ok(json!({ "text": text })),
+        Stretch::Attachment(it) => attached(model, it),
+    };
+    pieces(message).into_iter().map(part).collect()
+}
+
+fn attached(model: &str, attachment: &Attachment) -> Result<Value> {
+    let kind = media_type(attachment);
+    match &attachment.source {
+        AttachmentSource::Base64(data) => {
+            Ok(json!({ "inlineData": { "mimeType": kind, "data": &**data } }))
+        }
+        AttachmentSource::Url(_) if is_old(model) => {
+            let lacks = "reads no file by its address";
+            Err(refuse(attachment, model, lacks, "send the file itself, as base64"))
+        }
+        AttachmentSource::Url(url) => {
+            let mut file = json!({ "fileUri": url });
+            if let Some(kind) = kind {
+                file["mimeType"] = kind.into();
+            }
+            Ok(json!({ "fileData": file }))
+        }
+    }
+}
+
+/// Models before 2.5, which lack what came later.
+fn is_old(model: &str) -> bool {
+    model.contains("gemini-1") || model.contains("gemini-2.0")
 }
 
 fn said(model: &str, message: &Message) -> Vec<Value> {

@@ -1,13 +1,21 @@
 //! Ollama's own API: JSON lines, whole tool calls, counts on the last line.
 
-use super::json::{Function, Words, arguments_object, arguments_text, count, decimal, tool_name};
+use super::json::{Function, Words, arguments_object, arguments_text, count, tool_name};
 use super::openai::tool;
+use super::pieces::{refuse, text_results};
 use super::reader::{Out, Parser, cut, parse, reader};
+use super::sampling::{
+    FREQUENCY_PENALTY, PARALLEL_TOOL_CALLS, PRESENCE_PENALTY, SEED, TEMPERATURE, TOOL_CHOICE,
+    TOP_K, TOP_P, write_sampling,
+};
 use super::think::Think;
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Format, Message, Role, Stop, Usage};
-use althing_stdx::{Fault, Result};
+use althing_chat::{
+    Ask, Attachment, AttachmentKind, AttachmentSource, Format, Message, Role, Stop, Tool,
+    ToolChoice, Usage,
+};
+use althing_stdx::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -25,27 +33,43 @@ pub static OLLAMA: Dialect = Dialect {
     read_list,
 };
 
+/// Settings and their names among the options.
+const FIELDS: &[(&str, &str)] = &[
+    (TEMPERATURE, "temperature"),
+    (TOP_P, "top_p"),
+    (TOP_K, "top_k"),
+    (SEED, "seed"),
+    (FREQUENCY_PENALTY, "frequency_penalty"),
+    (PRESENCE_PENALTY, "presence_penalty"),
+];
+
 fn write(model: &str, ask: &Ask) -> Result<Request> {
-    if ask.tool_choice.is_some() {
-        return Err(Fault::invalid("tool_choice: Ollama's models cannot be made to call a tool"));
-    }
-    let messages = ask.messages.iter().enumerate();
-    let messages: Vec<Value> = messages.map(|(at, m)| message(&ask.messages[..at], m)).collect();
+    let said = text_results(&ask.messages);
+    let messages = said.iter().enumerate();
+    let mut messages: Vec<Value> =
+        messages.map(|(at, m)| message(&said[..at], m)).collect::<Result<_>>()?;
+    let (tools, rule) = tools(ask);
+    messages.extend(rule.map(|rule| json!({ "role": "system", "content": rule })));
     // Ollama streams unless told not to.
     let mut body = json!({ "model": model, "messages": messages, "stream": ask.stream });
-    if !ask.tools.is_empty() {
-        body["tools"] = ask.tools.iter().map(tool).collect();
+    if !tools.is_empty() {
+        body["tools"] = tools.into_iter().map(tool).collect();
     }
     let mut options = Map::new();
+    let mut ignored = write_sampling(ask, FIELDS, &mut options);
+    // That it is asked for in words does not make it certain.
+    if matches!(ask.tool_choice, Some(ToolChoice::Any | ToolChoice::Named(_))) {
+        ignored.push(TOOL_CHOICE);
+    }
+    if ask.parallel_tool_calls == Some(false) && !ask.tools.is_empty() {
+        ignored.push(PARALLEL_TOOL_CALLS);
+    }
     if let Some(tokens) = ask.context_tokens {
         // Without it a longer prompt loses its beginning, and nobody is told.
         options.insert("num_ctx".into(), tokens.into());
     }
     if let Some(max) = ask.max_tokens {
         options.insert("num_predict".into(), max.into());
-    }
-    if let Some(temperature) = ask.temperature {
-        options.insert("temperature".into(), decimal(temperature));
     }
     if !ask.stop.is_empty() {
         options.insert("stop".into(), ask.stop.as_slice().into());
@@ -61,7 +85,42 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
         Some(Format::Schema { schema, .. }) => body["format"] = schema.clone(),
         None => {}
     }
-    Ok(Request { path: "/api/chat".into(), headers: vec![], body })
+    Ok(Request { path: "/api/chat".into(), headers: vec![], body, ignored })
+}
+
+/// The tools that are offered, and a rule in words: Ollama has no field for a call that must be
+/// made or must not.
+fn tools(ask: &Ask) -> (Vec<&Tool>, Option<String>) {
+    let all = || ask.tools.iter();
+    match &ask.tool_choice {
+        None => (all().collect(), None),
+        Some(ToolChoice::None) => (vec![], None),
+        Some(ToolChoice::Any) => {
+            (all().collect(), Some("Answer with a call of one of your tools.".into()))
+        }
+        Some(ToolChoice::Named(name)) => (
+            all().filter(|tool| tool.name == *name).collect(),
+            Some(format!("Answer with a call of the tool {name}.")),
+        ),
+    }
+}
+
+/// Pictures stand beside the text, all before it.
+fn images(message: &Message) -> Result<Vec<&str>> {
+    message.attachments.iter().map(image).collect()
+}
+
+fn image(attachment: &Attachment) -> Result<&str> {
+    let refuse = |lacks, instead| Err(refuse(attachment, "Ollama", lacks, instead));
+    match (attachment.kind, &attachment.source) {
+        (AttachmentKind::Document, _) => {
+            refuse("takes no documents", "send its text, or its pages as pictures")
+        }
+        (_, AttachmentSource::Url(_)) => {
+            refuse("takes no pictures by their address", "send the picture itself, as base64")
+        }
+        (AttachmentKind::Image, AttachmentSource::Base64(data)) => Ok(data),
+    }
 }
 
 /// Levels exist for gpt-oss only; others are refused with them and take yes or no.
@@ -73,11 +132,15 @@ fn think(model: &str, effort: &str) -> Value {
     }
 }
 
-fn message(before: &[Message], message: &Message) -> Value {
+fn message(before: &[Message], message: &Message) -> Result<Value> {
     let text = &message.text;
-    match message.role {
+    Ok(match message.role {
         Role::System => json!({ "role": "system", "content": text }),
-        Role::User => json!({ "role": "user", "content": text }),
+        Role::User if message.attachments.is_empty() => json!({ "role": "user", "content": text }),
+        Role::User => {
+            let images = images(message)?;
+            json!({ "role": "user", "content": text, "images": images })
+        }
         Role::Tool => {
             let id = message.tool_call_id.as_deref().unwrap_or_default();
             let name = tool_name(before, id).unwrap_or(id);
@@ -94,7 +157,7 @@ fn message(before: &[Message], message: &Message) -> Value {
             let calls: Vec<Value> = calls.collect();
             json!({ "role": "assistant", "content": text, "tool_calls": calls })
         }
-    }
+    })
 }
 
 #[derive(Deserialize)]

@@ -1,16 +1,24 @@
 //! OpenAI chat completions, as api.openai.com and the many servers that copy it speak it.
 
 use super::calls::Calls;
-use super::json::{Function, Words, arguments_text, count, decimal, window};
+use super::json::{Function, Words, arguments_text, count, window};
+use super::pieces::{Stretch, data_url, pieces, refuse, text_results};
 use super::reader::{Out, Parser, cut, parse, reader};
+use super::sampling::{
+    FREQUENCY_PENALTY, PARALLEL_TOOL_CALLS, PRESENCE_PENALTY, SEED, TEMPERATURE, TOP_P,
+    write_sampling,
+};
 use super::think::Think;
 use super::{Dialect, Listed, Request, refusal};
 use crate::framing::Framing;
-use althing_chat::{Ask, Format, Message, Role, Stop, Tool, ToolCall, ToolChoice, Usage};
+use althing_chat::{
+    Ask, Attachment, AttachmentKind, AttachmentSource, Format, Message, Role, Stop, Tool, ToolCall,
+    ToolChoice, Usage,
+};
 use althing_stdx::{Fault, Kind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The base URL ends in `/v1`.
 pub static OPENAI: Dialect = Dialect {
@@ -27,22 +35,47 @@ pub static OPENAI: Dialect = Dialect {
 /// OpenAI's own reasoning models. They refuse `max_tokens`, which every other server knows, and
 /// any temperature but their own.
 const REASONING_MODELS: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6"];
+/// Of these, those that refuse to be told how many tools they may call at once.
+const SINGLE_CALL_MODELS: &[&str] = &["o1", "o3", "o4"];
+/// Settings of which the API knows the field.
+const FIELDS: &[(&str, &str)] = &[
+    (SEED, "seed"),
+    (TEMPERATURE, "temperature"),
+    (TOP_P, "top_p"),
+    (FREQUENCY_PENALTY, "frequency_penalty"),
+    (PRESENCE_PENALTY, "presence_penalty"),
+];
+/// Of them, as many as its reasoning models do not refuse.
+const REASONING_FIELDS: usize = 1;
+/// What a document is called that has no name of a file.
+const DOCUMENT: &str = "document.pdf";
 
 fn write(model: &str, ask: &Ask) -> Result<Request> {
     let reasons = REASONING_MODELS.iter().any(|prefix| model.starts_with(prefix));
-    let messages: Vec<Value> = ask.messages.iter().map(message).collect();
-    let mut body = json!({ "model": model, "messages": messages, "stream": ask.stream });
+    let messages = text_results(&ask.messages);
+    let messages: Vec<Value> = messages.iter().map(message).collect::<Result<_>>()?;
+    let mut body = Map::new();
+    body.insert("model".into(), model.into());
+    body.insert("messages".into(), messages.into());
+    body.insert("stream".into(), ask.stream.into());
+    let fields = if reasons { &FIELDS[..REASONING_FIELDS] } else { FIELDS };
+    let mut ignored = write_sampling(ask, fields, &mut body);
+    let mut body = Value::Object(body);
     if ask.stream {
         body["stream_options"] = json!({ "include_usage": true });
     }
     if !ask.tools.is_empty() {
         body["tools"] = ask.tools.iter().map(tool).collect();
+        // Otherwise is the default, and without tools the field is refused.
+        if ask.parallel_tool_calls == Some(false) {
+            match SINGLE_CALL_MODELS.iter().any(|prefix| model.starts_with(prefix)) {
+                true => ignored.push(PARALLEL_TOOL_CALLS),
+                false => body["parallel_tool_calls"] = false.into(),
+            }
+        }
     }
     if let Some(max) = ask.max_tokens {
         body[if reasons { "max_completion_tokens" } else { "max_tokens" }] = max.into();
-    }
-    if let Some(temperature) = ask.temperature.filter(|_| !reasons) {
-        body["temperature"] = decimal(temperature);
     }
     if let Some(effort) = &ask.effort {
         body["reasoning_effort"] = effort.as_str().into();
@@ -56,11 +89,12 @@ fn write(model: &str, ask: &Ask) -> Result<Request> {
     if let Some(format) = &ask.format {
         body["response_format"] = response_format(format);
     }
-    Ok(Request { path: "/chat/completions".into(), headers: vec![], body })
+    Ok(Request { path: "/chat/completions".into(), headers: vec![], body, ignored })
 }
 
 fn tool_choice(choice: &ToolChoice) -> Value {
     match choice {
+        ToolChoice::None => "none".into(),
         ToolChoice::Any => "required".into(),
         ToolChoice::Named(name) => json!({ "type": "function", "function": { "name": name } }),
     }
@@ -76,11 +110,15 @@ fn response_format(format: &Format) -> Value {
     }
 }
 
-fn message(message: &Message) -> Value {
+fn message(message: &Message) -> Result<Value> {
     let text = &message.text;
-    match message.role {
+    Ok(match message.role {
         Role::System => json!({ "role": "system", "content": text }),
-        Role::User => json!({ "role": "user", "content": text }),
+        Role::User if message.attachments.is_empty() => json!({ "role": "user", "content": text }),
+        Role::User => {
+            let parts = pieces(message).into_iter().map(part).collect::<Result<Vec<_>>>()?;
+            json!({ "role": "user", "content": parts })
+        }
         Role::Tool => {
             json!({ "role": "tool", "tool_call_id": message.tool_call_id, "content": text })
         }
@@ -93,7 +131,34 @@ fn message(message: &Message) -> Value {
             let content = Some(text).filter(|text| !text.is_empty());
             json!({ "role": "assistant", "content": content, "tool_calls": calls })
         }
+    })
+}
+
+fn part(piece: Stretch<'_>) -> Result<Value> {
+    match piece {
+        Stretch::Text(_, text) => Ok(json!({ "type": "text", "text": text })),
+        Stretch::Attachment(it) => match it.kind {
+            AttachmentKind::Image => {
+                let url = match &it.source {
+                    AttachmentSource::Base64(data) => data_url(it, data),
+                    AttachmentSource::Url(url) => url.clone(),
+                };
+                Ok(json!({ "type": "image_url", "image_url": { "url": url } }))
+            }
+            AttachmentKind::Document => document(it),
+        },
     }
+}
+
+fn document(attachment: &Attachment) -> Result<Value> {
+    let AttachmentSource::Base64(data) = &attachment.source else {
+        let lacks = "reads no document by its address";
+        return Err(refuse(attachment, "this server", lacks, "send the file itself, as base64"));
+    };
+    let name = Some(attachment.name.as_str()).filter(|name| name.ends_with(".pdf"));
+    let data = data_url(attachment, data);
+    let file = json!({ "filename": name.unwrap_or(DOCUMENT), "file_data": data });
+    Ok(json!({ "type": "file", "file": file }))
 }
 
 fn call(call: &ToolCall) -> Value {

@@ -37,7 +37,7 @@ fn text(body: &[u8]) -> std::borrow::Cow<'_, str> {
 }
 
 fn request(path: String, body: Value) -> Request {
-    Request { path, headers: vec![], body }
+    Request { path, headers: vec![], body, ignored: vec![] }
 }
 
 fn usage(input: Option<u64>) -> Option<Usage> {

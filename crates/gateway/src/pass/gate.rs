@@ -24,6 +24,7 @@ impl Gate {
         let rule = match path {
             _ if dialect.name == ANTHROPIC.name => messages,
             _ if path.starts_with("/responses") => responses,
+            _ if path.starts_with("/completions") => completions,
             _ => chat,
         };
         Gate { events: Events::new(Framing::Sse), rule, open: false }
@@ -85,6 +86,35 @@ fn chat(event: &str) -> Result<bool> {
         choice.finish_reason.is_some_and(|reason| !is_empty(reason))
             || said.into_iter().any(|(name, value)| name != "role" && !is_empty(value))
     }))
+}
+
+#[derive(Deserialize)]
+struct TextEvent<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    choices: Option<Vec<TextChoice<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct TextChoice<'a> {
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    finish_reason: Option<&'a RawValue>,
+}
+
+fn completions(event: &str) -> Result<bool> {
+    if event == "[DONE]" {
+        return Ok(true);
+    }
+    let event: TextEvent<'_> = parse(event)?;
+    if let Some(error) = event.error {
+        return Err(in_stream(error));
+    }
+    let says = |value: Option<&RawValue>| value.is_some_and(|it| !is_empty(it));
+    let mut choices = event.choices.into_iter().flatten();
+    Ok(choices.any(|choice| says(choice.text) || says(choice.finish_reason)))
 }
 
 #[derive(Deserialize)]
@@ -189,6 +219,14 @@ mod tests {
         ];
         for (events, want) in all {
             assert_eq!(opens(&ANTHROPIC, "/messages", events), *want, "{events:?}");
+        }
+        let texts: &[(&[&str], &str)] = &[
+            (&[r#"{"choices":[{"text":""}]}"#, r#"{"choices":[{"text":"a"}]}"#], "event 1"),
+            (&[r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#], "event 0"),
+            (&[r#"{"error":{"type":"server_error"}}"#], "event 0: overloaded"),
+        ];
+        for (events, want) in texts {
+            assert_eq!(opens(&OPENAI, "/completions", events), *want, "{events:?}");
         }
         let created = r#"{"type":"response.created","response":{"error":null}}"#;
         let failed = r#"{"type":"response.failed","response":{"error":{"code":"server_error"}}}"#;

@@ -3,6 +3,7 @@
 use super::receive::{Begun, Clock, Miss, Opened, receive};
 use super::stream::Flow;
 use super::tail::Tail;
+use super::trim::Trim;
 use super::{Declined, PassRequest, Passed, Passing, Streaming};
 use crate::access::{self, Wanted};
 use crate::call::{Deadline, from_now};
@@ -11,7 +12,7 @@ use crate::exchange::scrub;
 use crate::lane::Place;
 use crate::route::{Line, Turn, rule};
 use crate::{Endpoint, Gateway, Limits, Target, retry, split_effort};
-use althing_stdx::{Fault, Result};
+use althing_stdx::{Fault, Kind, Result};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -66,19 +67,32 @@ impl Relay<'_> {
     /// One target: its attempts, and what its failure means for it.
     async fn at(&mut self, mut turn: Turn, place: Place) -> Result<Passed, Declined> {
         let endpoint = turn.target.endpoint.clone();
-        let wanted = wanted(self.request, &turn.target)?;
+        let quirks = &self.gateway.quirks;
+        let mut is_counted = quirks.may_count(self.request, &turn.target);
+        let asked = wanted(self.request, &turn.target, is_counted)?;
         let total = self.gateway.limits.total.saturating_sub(self.spent);
         let attempts_max = if turn.last { self.gateway.limits.attempts_max } else { 1 };
         let limits = Limits { total, attempts_max, ..self.gateway.limits };
         let (begun, stay) = (Instant::now(), Stay { place, total_at: from_now(total), limits });
-        let opened = self.attempts(&mut turn, &endpoint, &wanted, &stay).await;
+        let mut opened = self.attempts(&mut turn, &endpoint, &asked, &stay).await;
+        if let Err(declined) = &opened
+            && is_counted
+            && quirks.note_uncounted(declined, &turn.target)
+        {
+            is_counted = false;
+            let asked = wanted(self.request, &turn.target, is_counted)?;
+            opened = self.attempts(&mut turn, &endpoint, &asked, &stay).await;
+        }
         self.spent += begun.elapsed();
         match opened {
             Ok(opened) => {
                 turn.trial.answered();
-                Ok(self.passed(opened, turn, stay))
+                Ok(self.passed(opened, turn, stay, is_counted.then(Trim::new)))
             }
             Err(mut declined) => {
+                if quirks.note_lacking(&declined, self.request, &turn.target) {
+                    declined.fault.kind = Kind::UnknownMethod;
+                }
                 declined.fault = scrub(&endpoint, declined.fault);
                 turn.trial.failed(&declined.fault);
                 declined.target = Some(turn.target);
@@ -135,7 +149,7 @@ impl Relay<'_> {
         receive(incoming, self.request, &clock, stay.total_at).await
     }
 
-    fn passed(&self, opened: Opened, turn: Turn, stay: Stay) -> Passed {
+    fn passed(&self, opened: Opened, turn: Turn, stay: Stay, trim: Option<Trim>) -> Passed {
         let Opened { status, headers, body } = opened;
         let target = turn.target.clone();
         let body = match body {
@@ -144,17 +158,20 @@ impl Relay<'_> {
                 let Stay { place, total_at, limits } = stay;
                 let tail = Tail::new(self.request.dialect);
                 let flow = Flow::new(body, turn, tail, limits, total_at, place);
-                Passing::Stream(Box::new(Streaming::new(held, flow)))
+                Passing::Stream(Box::new(Streaming::new(held, flow.trimmed(trim))))
             }
         };
         Passed { status, headers, target, failed: self.failed, body }
     }
 }
 
-/// The request as the target gets it.
-fn wanted(request: &PassRequest, target: &Target) -> Result<Wanted> {
+/// The request as the target gets it; with the count of a stream's tokens where `is_counted`.
+fn wanted(request: &PassRequest, target: &Target, is_counted: bool) -> Result<Wanted> {
     let (name, _) = split_effort(&target.model);
-    let body = request.head.splice(&request.body, name)?;
+    let body = match is_counted {
+        true => request.head.splice_counted(&request.body, name)?,
+        false => request.head.splice(&request.body, name)?,
+    };
     let mut headers = request.headers.clone();
     let path = if request.dialect.name != anthropic::ANTHROPIC.name {
         request.path.clone().into_owned()

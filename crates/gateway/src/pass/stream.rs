@@ -3,6 +3,7 @@
 
 use super::receive::Pieces;
 use super::tail::Tail;
+use super::trim::Trim;
 use crate::Limits;
 use crate::call::{Deadline, WIRE_BYTES_FACTOR, from_now, late};
 use crate::exchange::scrub;
@@ -26,8 +27,8 @@ const PIECE_BYTES_MAX: usize = 16 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
     pub how: How,
-    /// Tokens, where the provider counted them. OpenAI's servers count a stream only where the
-    /// client asks (`stream_options.include_usage`); nothing is added to its request.
+    /// Tokens, where the provider counted them. OpenAI's servers count a stream only where they are
+    /// asked (`stream_options.include_usage`): where the client does not, we do, and keep the count.
     pub usage: Option<Usage>,
 }
 
@@ -58,6 +59,8 @@ pub(super) struct Flow {
     broken: Option<Fault>,
     turn: Turn,
     tail: Tail,
+    /// Takes out what the client has not asked for.
+    trim: Option<Trim>,
     limits: Limits,
     total_at: Instant,
     /// Bytes so far.
@@ -72,11 +75,14 @@ pub(super) struct Flow {
 
 impl Streaming {
     pub(super) fn new(held: VecDeque<Bytes>, mut flow: Flow) -> Streaming {
-        for bytes in &held {
+        let mut kept = VecDeque::with_capacity(held.len());
+        for bytes in held {
             flow.heard += bytes.len();
-            flow.tail.feed(bytes);
+            flow.tail.feed(&bytes);
+            kept.push_back(flow.trim(bytes));
         }
-        Streaming { held, flow: Some(flow), note: None }
+        kept.retain(|bytes| !bytes.is_empty());
+        Streaming { held: kept, flow: Some(flow), note: None }
     }
 
     /// Calls `note` once, at the end of the stream or when it is dropped.
@@ -116,12 +122,26 @@ impl Flow {
             broken: None,
             turn,
             tail,
+            trim: None,
             limits,
             total_at,
             heard: 0,
             place,
             alarm,
             is_waiting: false,
+        }
+    }
+
+    /// The same, with what `trim` takes out of it.
+    pub(super) fn trimmed(self, trim: Option<Trim>) -> Flow {
+        Flow { trim, ..self }
+    }
+
+    /// What of these bytes is for the client.
+    fn trim(&mut self, bytes: Bytes) -> Bytes {
+        match &mut self.trim {
+            Some(trim) => trim.feed(bytes),
+            None => bytes,
         }
     }
 
@@ -144,8 +164,23 @@ impl Flow {
         pieces.join()
     }
 
-    /// One piece as it comes; none at the end, and `broken` says whether it was a bad one.
+    /// One piece that is for the client; none at the end, and `broken` says whether it was a bad
+    /// one.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            let Some(bytes) = ready!(self.poll_body(cx)) else {
+                let rest = self.trim.take().map(|mut trim| trim.end());
+                return Poll::Ready(rest.filter(|rest| !rest.is_empty()));
+            };
+            let bytes = self.trim(bytes);
+            if !bytes.is_empty() {
+                return Poll::Ready(Some(bytes));
+            }
+        }
+    }
+
+    /// One piece as it comes.
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let taken = match ready!(body.poll_next_unpin(cx)) {
             Some(Ok(bytes)) => self.take(bytes).map(Some),

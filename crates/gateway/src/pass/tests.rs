@@ -7,14 +7,14 @@ use crate::dialect::openai::OPENAI;
 use crate::tests::{FOR_EVER, KEY, endpoint, gateway};
 use crate::{Endpoint, Limits};
 use althing_stdx::Kind;
-use althing_testkit::upstream::{Options, Upstream};
+use althing_testkit::upstream::{Dialect as Spoken, Options, Upstream};
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -27,6 +27,8 @@ struct Client {
 }
 
 const CHAT: Client = Client { provider: "openai", dialect: &OPENAI, path: "/chat/completions" };
+const TEXTS: Client = Client { path: "/completions", ..CHAT };
+const RESPONSES: Client = Client { path: "/responses", ..CHAT };
 const MESSAGES: Client = Client { provider: "anthropic", dialect: &ANTHROPIC, path: "/messages" };
 
 impl Client {
@@ -80,26 +82,40 @@ async fn read(passed: Passed) -> (Vec<u8>, Option<How>, Option<Usage>) {
 
 /// A server for one request: its bytes, and the answer it sends.
 async fn once(answer: &'static str) -> (String, JoinHandle<String>) {
+    let (origin, heard) = several([answer]).await;
+    (origin, tokio::spawn(async { heard.await.unwrap().join("") }))
+}
+
+/// A server for as many requests as there are answers, each on a connection of its own.
+async fn several<const N: usize>(answers: [&'static str; N]) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let heard = tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.unwrap();
-        let mut heard = String::new();
-        let length = |text: &str| {
-            let (head, body) = text.split_once("\r\n\r\n")?;
-            let length = head.to_lowercase().split_once("content-length: ")?.1.to_string();
-            let length: usize = length.split_whitespace().next()?.parse().ok()?;
-            Some(body.len() >= length)
-        };
-        while length(&heard) != Some(true) {
-            let mut piece = [0; 4096];
-            let read = socket.read(&mut piece).await.unwrap();
-            heard.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+        let mut all = vec![];
+        for answer in answers {
+            let (socket, _) = listener.accept().await.unwrap();
+            all.push(answer_one(socket, answer).await);
         }
-        socket.write_all(answer.as_bytes()).await.unwrap();
-        heard
+        all
     });
     (origin, heard)
+}
+
+async fn answer_one(mut socket: TcpStream, answer: &'static str) -> String {
+    let mut heard = String::new();
+    let length = |text: &str| {
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let length = head.to_lowercase().split_once("content-length: ")?.1.to_string();
+        let length: usize = length.split_whitespace().next()?.parse().ok()?;
+        Some(body.len() >= length)
+    };
+    while length(&heard) != Some(true) {
+        let mut piece = [0; 4096];
+        let read = socket.read(&mut piece).await.unwrap();
+        heard.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+    }
+    socket.write_all(answer.as_bytes()).await.unwrap();
+    heard
 }
 
 #[tokio::test]
@@ -138,7 +154,7 @@ async fn the_body_passes_as_it_is_but_for_the_name() {
 
 #[tokio::test]
 async fn an_answer_is_what_the_server_sent() {
-    for client in [CHAT, MESSAGES] {
+    for client in [CHAT, TEXTS, MESSAGES] {
         for stream in [true, false] {
             // Answers are numbered, so each way gets a server of its own.
             let servers = [(); 2].map(|()| Upstream::start(Options::default()));
@@ -152,6 +168,7 @@ async fn an_answer_is_what_the_server_sent() {
             let direct: Vec<Bytes> = direct.body.map(Result::unwrap).collect().await;
             let target = client.target("a", &servers[1].url(), "fine");
             let passed = gateway.pass(&[target], request, None).await.unwrap();
+            // A count that only we asked for is not among them.
             assert!(!direct.is_empty());
             assert_eq!(read(passed).await.0, direct.concat(), "{} {stream}", client.path);
         }
@@ -184,8 +201,10 @@ async fn tokens_are_counted_on_the_way() {
     counted["stream_options"] = json!({ "include_usage": true });
     for (client, body, known) in [
         (CHAT, asking(false), true),
-        (CHAT, asking(true), false),
+        (CHAT, asking(true), true),
         (CHAT, counted, true),
+        (TEXTS, asking(false), true),
+        (TEXTS, asking(true), true),
         (MESSAGES, asking(false), true),
         (MESSAGES, asking(true), true),
     ] {
@@ -196,6 +215,47 @@ async fn tokens_are_counted_on_the_way() {
         let counts = usage.map(|usage| (usage.input.is_some(), usage.output.is_some()));
         assert_eq!(counts, known.then_some((true, true)), "{body}");
     }
+}
+
+/// A server that does not know the field which asks for a count is asked without, and from then on
+/// at once.
+#[tokio::test]
+async fn a_server_that_refuses_to_be_asked_for_a_count_is_not_asked_again() {
+    let refusal = "HTTP/1.1 400 No\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n\
+                   {\"error\":{\"message\":\"Unrecognized argument: stream_options\"}}";
+    let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n\
+                  data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n";
+    let (origin, heard) = several([refusal, answer, answer]).await;
+    let gateway = gateway(3);
+    for _ in 0..2 {
+        let targets = [CHAT.target("a", &origin, "fine")];
+        let passed = gateway.pass(&targets, CHAT.asks(true), None).await.unwrap();
+        let (bytes, how, usage) = read(passed).await;
+        assert!(!bytes.is_empty() && matches!(how, Some(How::Done)), "{how:?}");
+        assert_eq!(usage, None);
+    }
+    let heard = heard.await.unwrap();
+    let counted = heard.iter().map(|it| it.contains("stream_options"));
+    assert_eq!(counted.collect::<Vec<_>>(), [true, false, false]);
+}
+
+/// A path that a server lacks is no failure of the server, and is remembered for this model.
+#[tokio::test]
+async fn a_path_that_a_server_lacks_is_found_out_once() {
+    let upstream = Upstream::start(Options::default().speaks([Spoken::OpenAi]));
+    let gateway = gateway(3);
+    for client in [RESPONSES, TEXTS] {
+        let targets = client.targets(&upstream, "fine");
+        for stream in [true, false] {
+            let declined = gateway.pass(&targets, client.asks(stream), None).await.err().unwrap();
+            assert_eq!(declined.fault.kind, Kind::UnknownMethod, "{declined:?}");
+        }
+        assert!(gateway.lacks(&targets[0], client.path));
+        assert!(!gateway.lacks(&targets[0], "/chat/completions"));
+        assert_eq!(gateway.rest(&targets[0]), None);
+    }
+    let passed = gateway.pass(&CHAT.targets(&upstream, "fine"), CHAT.asks(false), None).await;
+    assert_eq!(passed.unwrap().target.id(), "a:fine");
 }
 
 #[tokio::test]

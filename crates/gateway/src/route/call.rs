@@ -36,8 +36,8 @@ pub(super) struct Call {
 enum Phase {
     Arriving,
     InLine,
-    /// Nothing of the answer was handed out. `held` are counts, which a failed target takes with
-    /// it.
+    /// Nothing of the answer was handed out. `held` are counts and what the target leaves out, which
+    /// a failed one takes with it.
     Holding {
         turn: Turn,
         speaking: Speaking,
@@ -184,7 +184,7 @@ impl Call {
                 let retry = Retry { attempt: self.failed, ..retry };
                 self.ready.push_back(Ok(Delta::Retrying(retry)));
             }
-            Delta::Usage(_) => held.push(delta),
+            Delta::Usage(_) | Delta::Ignored(_) => held.push(delta),
             Delta::Text(_)
             | Delta::Reasoning(_)
             | Delta::ToolCall(_)

@@ -6,6 +6,7 @@ mod dialect;
 mod discussion;
 mod embeddings;
 mod guard;
+mod ignored;
 mod listen;
 mod models;
 mod pass;

@@ -46,6 +46,9 @@ impl Access for Speakers {
             let fault = Fault::new(Kind::UnknownModel, format!("there is no worker '{model}'"));
             return Some(stream::iter([Err(fault)]).boxed());
         };
+        if let Err(fault) = ask.check_text_only(worker.name()) {
+            return Some(stream::iter([Err(fault)]).boxed());
+        }
         let messages: Value = ask.messages.iter().map(message).collect();
         let pieces = match ask.stream {
             true => worker.items(FUNCTION, vec![messages]),
@@ -54,7 +57,8 @@ impl Access for Speakers {
         // A whole answer may take as long as the person allows this worker.
         let total = self.limits.total.max(worker.timeout());
         let bytes_max = self.limits.answer_bytes_max;
-        Some(Speech::new(worker.name(), pieces, total, bytes_max).speaking())
+        let said = Speech::new(worker.name(), pieces, total, bytes_max).speaking();
+        Some(stream::iter(ask.ignored_by_text().map(Ok)).chain(said).boxed())
     }
 
     fn listed(&self) -> BoxFuture<'_, Option<Result<Vec<Listed>>>> {

@@ -2,6 +2,7 @@
 
 mod anthropic;
 pub(super) mod beside;
+mod completions;
 mod gemini;
 mod ollama;
 mod openai;
@@ -20,19 +21,28 @@ pub enum Dialect {
     OpenAi,
     /// OpenAI's other one.
     Responses,
+    /// OpenAI's oldest one.
+    Completions,
     Anthropic,
     Gemini,
     Ollama,
 }
 
 impl Dialect {
-    pub const ALL: [Dialect; 5] =
-        [Dialect::OpenAi, Dialect::Responses, Dialect::Anthropic, Dialect::Gemini, Dialect::Ollama];
+    pub const ALL: [Dialect; 6] = [
+        Dialect::OpenAi,
+        Dialect::Responses,
+        Dialect::Completions,
+        Dialect::Anthropic,
+        Dialect::Gemini,
+        Dialect::Ollama,
+    ];
 
     pub(super) fn wire(self) -> &'static Wire {
         match self {
             Dialect::OpenAi => &openai::WIRE,
             Dialect::Responses => &responses::WIRE,
+            Dialect::Completions => &completions::WIRE,
             Dialect::Anthropic => &anthropic::WIRE,
             Dialect::Gemini => &gemini::WIRE,
             Dialect::Ollama => &ollama::WIRE,

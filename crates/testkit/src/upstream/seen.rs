@@ -130,7 +130,8 @@ fn brings_result(message: &Value) -> bool {
 }
 
 /// Where messages lie inside a request of any dialect.
-const PROMPT_KEYS: [&str; 7] = [
+const PROMPT_KEYS: [&str; 8] = [
+    "prompt",
     "system",
     "systemInstruction",
     "system_instruction",
@@ -166,6 +167,7 @@ fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     match path {
         _ if post && path.ends_with("/chat/completions") => Route::Chat(Dialect::OpenAi),
         _ if post && path.ends_with("/responses") => Route::Chat(Dialect::Responses),
+        _ if post && path.ends_with("/completions") => Route::Chat(Dialect::Completions),
         _ if post && path.ends_with("/messages") => Route::Chat(Dialect::Anthropic),
         _ if post && path.ends_with("/embeddings") => Route::Embed(Dialect::OpenAi),
         _ if post && path.ends_with("/messages/count_tokens") => Route::Count,

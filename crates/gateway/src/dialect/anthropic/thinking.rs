@@ -1,7 +1,7 @@
 //! How hard a Claude thinks: newer models choose the amount themselves and take an effort, older
 //! ones take a budget of tokens, the oldest do not think.
 
-use althing_chat::{Ask, Role};
+use althing_chat::{Ask, Role, ToolChoice};
 use serde_json::{Value, json};
 
 /// Budgets for the words of effort; stronger words get the last one.
@@ -20,9 +20,10 @@ enum Way {
 
 /// Puts the wish for thinking into `body`; tells whether the model will think.
 pub(super) fn write(model: &str, ask: &Ask, max_tokens: u32, body: &mut Value) -> bool {
-    let effort = ask.effort.as_deref().filter(|effort| !matches!(*effort, "none" | "off"));
+    let effort = ask.effort.as_deref().filter(|_| !is_off(ask));
     // A model that is made to call a tool may not think first.
-    let Some(effort) = effort.filter(|_| ask.tool_choice.is_none()) else { return false };
+    let is_forced = matches!(ask.tool_choice, Some(ToolChoice::Any | ToolChoice::Named(_)));
+    let Some(effort) = effort.filter(|_| !is_forced) else { return false };
     match way(model) {
         Way::Effort => {
             // Without `display` the thoughts of the newest models stay hidden.
@@ -36,6 +37,11 @@ pub(super) fn write(model: &str, ask: &Ask, max_tokens: u32, body: &mut Value) -
         }),
         Way::Never => false,
     }
+}
+
+/// Tells whether the model is asked not to think.
+pub(super) fn is_off(ask: &Ask) -> bool {
+    matches!(ask.effort.as_deref(), Some("none" | "off"))
 }
 
 /// From 4.7 on any temperature but the default is refused.

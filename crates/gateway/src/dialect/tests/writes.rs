@@ -1,10 +1,14 @@
 //! Requests, to the byte: `testdata/requests/<dialect>-<case>.txt`.
 
 use super::super::{ALL, Dialect, Request, anthropic, gemini, ollama, openai};
-use althing_chat::{Ask, Format, Message, Tool, ToolCall, ToolChoice};
+use althing_chat::{
+    Ask, Attachment, AttachmentKind, AttachmentSource, Format, Message, Sampling, Tool, ToolCall,
+    ToolChoice,
+};
 use expect_test::{ExpectFile, expect_file};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn expected(file: &str) -> ExpectFile {
     expect_file![format!("{}/testdata/requests/{file}", env!("CARGO_MANIFEST_DIR"))]
@@ -12,7 +16,7 @@ fn expected(file: &str) -> ExpectFile {
 
 #[track_caller]
 fn check(case: &str, dialect: &Dialect, model: &str, ask: &Ask) {
-    let Request { path, headers, body } = (dialect.write)(model, ask).expect("it has words");
+    let Request { path, headers, body, .. } = (dialect.write)(model, ask).expect("it has words");
     let headers: String =
         headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     let body = serde_json::to_string_pretty(&sorted(body)).expect("JSON");
@@ -195,6 +199,112 @@ fn what_an_answer_must_be_follows_the_dialect() {
         }
     }
     expected("forms.txt").assert_eq(&shown);
+}
+
+fn picture(name: &str, at: usize, source: AttachmentSource) -> Attachment {
+    let (kind, media_type) = (AttachmentKind::Image, None);
+    Attachment { name: name.into(), kind, media_type, source, pages: None, at }
+}
+
+fn base64(data: &str) -> AttachmentSource {
+    AttachmentSource::Base64(Arc::from(data))
+}
+
+fn document(source: AttachmentSource) -> Attachment {
+    let media_type = Some("application/pdf".into());
+    Attachment { kind: AttachmentKind::Document, media_type, ..picture("plan.pdf", 0, source) }
+}
+
+/// Pictures and documents: where they stand, how they are sent, and who takes which.
+#[test]
+fn pictures_and_documents_follow_the_dialect() {
+    let url = |url: &str| AttachmentSource::Url(url.into());
+    let said = |attachments| {
+        let message = Message { attachments, ..Message::user("one two") };
+        Ask { messages: vec![message], ..Ask::new("", "") }
+    };
+    let of_tool = Message {
+        attachments: vec![picture("p", 0, base64("AAAA"))],
+        ..Message::tool("call_0", "seen")
+    };
+    let calls = vec![call("call_0", "look", "{}"), call("call_1", "look", "{}")];
+    let cases = [
+        ("between the words", said(vec![picture("p", 3, base64("AAAA"))])),
+        ("at an address", said(vec![picture("p", 0, url("https://x/y.jpg"))])),
+        ("a document", said(vec![document(base64("AAAA"))])),
+        ("a document at an address", said(vec![document(url("https://x/y"))])),
+        (
+            "in a result",
+            Ask {
+                messages: vec![
+                    Message::user("Look."),
+                    Message::calls("", calls),
+                    of_tool,
+                    Message::tool("call_1", "nothing"),
+                ],
+                ..Ask::new("", "")
+            },
+        ),
+    ];
+    let mut shown = String::new();
+    for (case, ask) in &cases {
+        for (dialect, model) in ALL.iter().zip(["m", "claude-opus-4-7", "gemini-2.5-pro", "m"]) {
+            let said = match (dialect.write)(model, ask) {
+                Ok(it) => sorted(it.body.get("messages").unwrap_or(&it.body["contents"]).clone())
+                    .to_string(),
+                Err(fault) => fault.to_string(),
+            };
+            shown += &format!("{case}, {}: {said}\n", dialect.name);
+        }
+    }
+    expected("attachments.txt").assert_eq(&shown);
+    let old = (gemini::GEMINI.write)("gemini-2.0-flash", &cases[1].1).unwrap_err();
+    assert!(old.message.starts_with("p: gemini-2.0-flash reads no file by its address"), "{old}");
+}
+
+/// Settings in the words of each dialect, and those it has none for.
+#[test]
+fn settings_follow_the_dialect_and_what_is_left_out_is_named() {
+    let sampling = Sampling {
+        top_p: Some(0.5),
+        top_k: Some(7),
+        seed: Some(-1),
+        frequency_penalty: Some(0.25),
+        presence_penalty: Some(0.0),
+    };
+    let tool = Tool { name: "f".into(), description: String::new(), parameters: json!({}) };
+    let all = Ask {
+        sampling,
+        temperature: Some(0.5),
+        tools: vec![tool],
+        parallel_tool_calls: Some(false),
+        ..Ask::new("", "hi")
+    };
+    let cases = [
+        ("all", all.clone()),
+        ("no temperature", Ask { temperature: None, ..all.clone() }),
+        ("no tool", Ask { tool_choice: Some(ToolChoice::None), ..all.clone() }),
+        ("any tool", Ask { tool_choice: Some(ToolChoice::Any), ..all.clone() }),
+        ("thinking", Ask { effort: Some("high".into()), ..all }),
+    ];
+    let models = [
+        (&openai::OPENAI, "m"),
+        (&openai::OPENAI, "o3"),
+        (&anthropic::ANTHROPIC, "claude-sonnet-4-5"),
+        (&anthropic::ANTHROPIC, "claude-opus-4-7"),
+        (&anthropic::ANTHROPIC, "claude-3-haiku-20240307"),
+        (&gemini::GEMINI, "gemini-2.0-flash"),
+        (&ollama::OLLAMA, "m"),
+    ];
+    let mut shown = String::new();
+    for (case, ask) in &cases {
+        for (dialect, model) in models {
+            let ignored = (dialect.write)(model, ask).expect("it has words").ignored.join(" ");
+            shown +=
+                &format!("{case}, {model}: {}; ignored: {ignored}\n", options(dialect, model, ask));
+        }
+    }
+    expected("settings.txt").assert_eq(&shown);
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl Word for Message {
             text: fields.optional("content")?.unwrap_or_default(),
             tool_calls: fields.repeated("tool_calls")?,
             tool_call_id: fields.text("tool_call_id")?,
+            attachments: vec![],
             cache_ends: vec![],
         })
     }

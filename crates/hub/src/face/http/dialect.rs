@@ -2,8 +2,11 @@
 //! stream. Pure functions; nothing here opens a socket or knows the time.
 
 pub(super) mod anthropic;
+pub(super) mod completions;
+mod content;
 mod field;
 pub(super) mod openai;
+mod options;
 pub(super) mod responses;
 #[cfg(test)]
 mod tests;
@@ -25,8 +28,10 @@ pub(super) struct Dialect {
     pub passes: fn(&Provider) -> bool,
     /// Headers of the client that mean something to the provider.
     pub headers: &'static [&'static str],
-    /// What the body asks for. A field whose meaning would be lost is an error that names it;
-    /// fields that only tune are left out, unknown ones ignored.
+    /// Settings that are called otherwise than in `Ask`, with their name here.
+    pub names: &'static [(&'static str, &'static str)],
+    /// What the body asks for. A field whose meaning would be lost is an error that names it; what
+    /// else is not understood is `ignored`.
     pub read: fn(&Value) -> Result<Wanted>,
     pub writer: fn(Head) -> Box<dyn Writer>,
 }
@@ -36,6 +41,9 @@ pub(super) struct Dialect {
 pub(super) struct Wanted {
     pub ask: Ask,
     pub echo: Echo,
+    /// Fields that are set and that nobody reads. What the model behind has no words for comes on
+    /// top, once it is known which model that is.
+    pub ignored: Vec<String>,
 }
 
 /// What a writer has to know of the request.
@@ -45,6 +53,8 @@ pub(super) struct Echo {
     pub include_usage: bool,
     /// Anthropic: the client wants to see the thinking.
     pub thinking: bool,
+    /// Completions: what stands before the answer.
+    pub prefix: String,
     /// Responses: tools whose input is text, not JSON.
     pub custom: Vec<String>,
     /// Responses: fields that come back as they were sent.
@@ -95,12 +105,13 @@ enum Choice {
 }
 
 impl Choice {
-    /// The tools that are left and what has to be called. Tools that the model may not use are as
-    /// good as not there.
+    /// The tools and what has to be called. Tools that may not be called are still shown: the
+    /// conversation may have calls of them.
     fn over(self, tools: Vec<Tool>) -> (Vec<Tool>, Option<ToolChoice>) {
         match self {
             Choice::Free => (tools, None),
-            Choice::None => (vec![], None),
+            Choice::None if tools.is_empty() => (tools, None),
+            Choice::None => (tools, Some(ToolChoice::None)),
             Choice::Forced(choice) => (tools, Some(choice)),
         }
     }

@@ -9,6 +9,7 @@ use crate::service::metrics::Sample;
 use althing_chat::Usage;
 use althing_gateway::Target;
 use althing_gateway::pass::{Declined, Head, How, PassRequest, Passing, Streaming};
+use althing_stdx::{Fault, Kind};
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -17,7 +18,8 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Sends a request on to the first of `targets` that answers, and its answer back.
+/// Sends a request on to the first of `targets` that answers, and its answer back. None where one of
+/// them lacks the path: nothing was asked then, and the request can be translated.
 pub(super) async fn pass(
     service: &Arc<Service>,
     dialect: &'static Dialect,
@@ -26,7 +28,7 @@ pub(super) async fn pass(
     body: Bytes,
     head: Head,
     affinity: Option<u64>,
-) -> Reply {
+) -> Option<Reply> {
     let path = with_query(dialect.path, parts);
     send(service, dialect, path, parts, targets, body, head, affinity).await
 }
@@ -63,7 +65,11 @@ pub(super) async fn embed(
     head: Head,
 ) -> Reply {
     let path = with_query("/embeddings", parts);
-    send(service, &openai::DIALECT, path, parts, targets, body, head, None).await
+    let sent = send(service, &openai::DIALECT, path, parts, targets, body, head, None).await;
+    sent.unwrap_or_else(|| {
+        let fault = Fault::new(Kind::UnknownMethod, "the model's server makes no vectors");
+        refusal(openai::DIALECT.shape, &fault)
+    })
 }
 
 /// A query means something to the provider.
@@ -84,18 +90,19 @@ async fn send(
     body: Bytes,
     head: Head,
     affinity: Option<u64>,
-) -> Reply {
+) -> Option<Reply> {
     let request = request(dialect, path, parts, body, head);
     let unanswered = Unanswered::new(service, targets.first());
     let passed = service.gateway.pass(&targets, request, affinity).await;
     unanswered.over();
     let passed = match passed {
         Ok(passed) => passed,
-        Err(declined) => return decline(service, dialect.shape, &targets, declined),
+        Err(declined) if declined.fault.kind == Kind::UnknownMethod => return None,
+        Err(declined) => return Some(decline(service, dialect.shape, &targets, declined)),
     };
     let (status, headers, target) = (passed.status, passed.headers, passed.target);
     service.library.answered(&target.endpoint.id);
-    match passed.body {
+    Some(match passed.body {
         Passing::Whole(bytes, usage) => {
             service.metrics.record(sample(service, &target, false, usage));
             foreign(status, &headers, Body::from(bytes))
@@ -108,7 +115,7 @@ async fn send(
             });
             foreign(status, &headers, spoken(stream, dialect.shape))
         }
-    }
+    })
 }
 
 /// The client's request, with those of its headers that mean something to the provider.

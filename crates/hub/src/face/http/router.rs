@@ -1,6 +1,6 @@
 //! Paths to functions, behind the guard.
 
-use super::dialect::{Dialect, anthropic, openai, responses};
+use super::dialect::{Dialect, anthropic, completions, openai, responses};
 use super::guard::{admit, admit_token};
 use super::reply::{Reply, refusal, text};
 use super::shape::Shape;
@@ -25,7 +25,8 @@ use tower_service::Service as _;
 const HEALTH: &str = "/healthz";
 /// What clients speak, each at its own path below this.
 const VERSION: &str = "/v1";
-const SPOKEN: [&Dialect; 3] = [&openai::DIALECT, &responses::DIALECT, &anthropic::DIALECT];
+const SPOKEN: [&Dialect; 4] =
+    [&openai::DIALECT, &responses::DIALECT, &anthropic::DIALECT, &completions::DIALECT];
 
 /// The face: what its handlers know, and the paths to them.
 pub(super) struct App {

@@ -4,6 +4,7 @@
 use super::body;
 use super::dialect::{Dialect, Head, Writer, anthropic};
 use super::discussion;
+use super::ignored::Ignored;
 use super::pass;
 use super::reply::{Reply, events, json, refusal};
 use super::router::Desk;
@@ -58,19 +59,26 @@ async fn answer(
     let head = through::Head::scan(&body)?;
     if let Some(method) = discussion::method(&head.model)? {
         let wanted = (dialect.read)(&parse(&body)?)?;
+        let ignored = Ignored::new(dialect, wanted.ignored).and(&wanted.ask.tuned());
         let writer = (dialect.writer)(new_head(head.model, wanted.echo));
         let pieces = discussion::hold(&desk.service, method, &wanted.ask, head.stream).await?;
-        return reply(pieces, writer, head.stream).await;
+        return reply(pieces, writer, head.stream, ignored).await;
     }
     let affinity = affinity(&parts.headers, &head);
     let targets = targets(desk, &head.model).await?;
-    if passes(dialect, &targets) && !split_tools(&head.model).1 {
-        return Ok(pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity).await);
+    let is_passed = passes(dialect, &targets) && !split_tools(&head.model).1;
+    if is_passed && !targets.iter().any(|it| desk.service.gateway.lacks(it, dialect.path)) {
+        let (body, head) = (body.clone(), head.clone());
+        let passed = pass::pass(&desk.service, dialect, &parts, targets, body, head, affinity);
+        if let Some(reply) = passed.await {
+            return Ok(reply);
+        }
     }
     let wanted = (dialect.read)(&parse(&body)?)?;
+    let ignored = Ignored::new(dialect, wanted.ignored);
     let voice = desk.service.tooled(&head.model, affinity).await?;
     let writer = (dialect.writer)(new_head(head.model, wanted.echo));
-    reply(spoken(voice.speak(wanted.ask)), writer, head.stream).await
+    reply(spoken(voice.speak(wanted.ask)), writer, head.stream, ignored).await
 }
 
 /// What keeps a conversation where its prompt is cached: the name in a header, else what the body
@@ -127,14 +135,16 @@ pub(super) async fn reply(
     mut pieces: Pieces,
     writer: Box<dyn Writer>,
     streams: bool,
+    mut ignored: Ignored,
 ) -> Result<Reply> {
     if !streams {
-        let answer = Answer::collect(without_comments(pieces)).await?;
-        return Ok(json(&writer.whole(&answer)));
+        let answer = collect(pieces, &mut ignored).await?;
+        return Ok(ignored.tell(json(&writer.whole(&answer))));
     }
     let mut held = Vec::new();
     loop {
         let piece = pieces.next().await.unwrap_or_else(|| Err(broken()))?;
+        ignored.see(&piece);
         let is_real = is_real(&piece);
         held.push(Ok(piece));
         if is_real {
@@ -142,24 +152,27 @@ pub(super) async fn reply(
         }
     }
     let pieces = stream::iter(held).chain(pieces);
-    Ok(events(Body::from_stream(written(pieces, writer))))
+    Ok(ignored.tell(events(Body::from_stream(written(pieces, writer)))))
 }
 
-fn without_comments(pieces: Pieces) -> Speaking {
-    let delta = |piece| async move {
-        match piece {
-            Ok(Piece::Delta(delta)) => Some(Ok(delta)),
-            Ok(Piece::Comment(_)) => None,
-            Err(fault) => Some(Err(fault)),
+/// The whole answer.
+async fn collect(mut pieces: Pieces, ignored: &mut Ignored) -> Result<Answer> {
+    let mut answer = Answer::default();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        ignored.see(&piece);
+        if let Piece::Delta(delta) = piece {
+            answer.add(delta);
         }
-    };
-    pieces.filter_map(delta).boxed()
+    }
+    if answer.stop.is_none() { Err(broken()) } else { Ok(answer) }
 }
 
 fn is_real(piece: &Piece) -> bool {
+    let Piece::Delta(delta) = piece else { return true };
     !matches!(
-        piece,
-        Piece::Delta(Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Usage(_))
+        delta,
+        Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Usage(_) | Delta::Ignored(_)
     )
 }
 

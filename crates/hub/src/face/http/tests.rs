@@ -7,4 +7,5 @@ pub mod kit;
 mod limits;
 mod talking;
 mod through;
+mod translating;
 mod vectors;

@@ -40,6 +40,10 @@ pub(super) fn chat(dialect: Dialect, model: &str, stream: bool) -> Call {
             let body = json!({"model": model, "stream": stream, "input": "Why?"});
             ("/v1/responses".into(), body)
         }
+        Dialect::Completions => {
+            let body = json!({"model": model, "stream": stream, "prompt": "Why?"});
+            ("/v1/completions".into(), body)
+        }
         Dialect::Anthropic => ("/v1/messages".into(), body),
         Dialect::Ollama => ("/api/chat".into(), body),
         Dialect::Gemini => {

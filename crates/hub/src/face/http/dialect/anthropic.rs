@@ -1,11 +1,14 @@
 //! Anthropic's messages. Clients want their blocks in exactly this order: a message starts, its
 //! blocks start and stop one after another, the message says why it stops, and stops.
 
+use super::content::{Content, read_block};
 use super::field::Field;
+use super::options::unread;
 use super::{Choice, Dialect, Echo, Head, Wanted, Writer, event};
 use crate::face::http::shape::Shape;
 use althing_chat::{
-    Answer, Ask, Delta, Format, Message, Role, Stop, Tool, ToolCall, ToolChoice, Usage,
+    Answer, Ask, AttachmentKind, Delta, Format, Message, Role, Sampling, Stop, Tool, ToolCall,
+    ToolChoice, Usage,
 };
 use althing_gateway::dialect::anthropic::ANTHROPIC;
 use althing_stdx::{Fault, Result};
@@ -17,9 +20,32 @@ pub(in super::super) static DIALECT: Dialect = Dialect {
     upstream: &ANTHROPIC,
     passes: |provider| provider.dialect.name == ANTHROPIC.name,
     headers: &["anthropic-version", "anthropic-beta"],
+    names: &[
+        ("effort", "output_config.effort"),
+        ("parallel_tool_calls", "tool_choice.disable_parallel_tool_use"),
+    ],
     read,
     writer: |head| Box::new(Blocks { head, begun: false, open: None, count: 0, usage: None }),
 };
+
+/// Fields that are read or that only say who asks.
+const KNOWN: &[&str] = &[
+    "model",
+    "messages",
+    "system",
+    "max_tokens",
+    "stop_sequences",
+    "stream",
+    "temperature",
+    "top_p",
+    "top_k",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "output_format",
+    "metadata",
+];
 
 fn read(body: &Value) -> Result<Wanted> {
     let body = Field::body(body)?;
@@ -38,7 +64,9 @@ fn read(body: &Value) -> Result<Wanted> {
         return Err(body.get("messages").bad("at least one is needed"));
     }
     let thinking = body.get("thinking").get("type").text()?;
-    let (tools, tool_choice) = choice(&body.get("tool_choice"))?.over(tools(&body)?);
+    let mut ignored = unread(&body, KNOWN);
+    let (tools, tool_choice) = choice(&body.get("tool_choice"))?.over(tools(&body, &mut ignored)?);
+    let is_single = body.get("tool_choice").get("disable_parallel_tool_use").flag()?;
     let ask = Ask {
         messages,
         tools,
@@ -47,6 +75,12 @@ fn read(body: &Value) -> Result<Wanted> {
         format: format(&body)?,
         max_tokens: body.get("max_tokens").count()?,
         temperature: body.get("temperature").decimal()?,
+        sampling: Sampling {
+            top_p: body.get("top_p").decimal()?,
+            top_k: body.get("top_k").count()?,
+            ..Sampling::default()
+        },
+        parallel_tool_calls: is_single.then_some(false),
         effort: body.get("output_config").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
         made: vec![],
@@ -54,7 +88,7 @@ fn read(body: &Value) -> Result<Wanted> {
         context_tokens: None,
     };
     let thinking = thinking.is_some_and(|it| it != "disabled");
-    Ok(Wanted { ask, echo: Echo { thinking, ..Echo::default() } })
+    Ok(Wanted { ask, echo: Echo { thinking, ..Echo::default() }, ignored })
 }
 
 fn choice(choice: &Field) -> Result<Choice> {
@@ -104,13 +138,17 @@ fn message(field: &Field, messages: &mut Vec<Message>) -> Result<()> {
             return Err(field.get("role").bad(why));
         }
     };
-    let (mut text, mut calls) = (String::new(), Vec::new());
+    let (mut said, mut calls) = (Content::default(), Vec::new());
     if content.value.is_string() {
-        text.push_str(content.wanted_text()?);
+        said.text.push_str(content.wanted_text()?);
     } else {
         for block in content.list()? {
             match block.kind()? {
-                "text" => text.push_str(block.get("text").wanted_text()?),
+                "text" => said.text.push_str(block.get("text").wanted_text()?),
+                "image" if !assistant => read_block(&block, AttachmentKind::Image, &mut said)?,
+                "document" if !assistant => {
+                    read_block(&block, AttachmentKind::Document, &mut said)?;
+                }
                 // A model's own; another one cannot read it.
                 "thinking" | "redacted_thinking" => {}
                 "tool_use" if assistant => calls.push(call(&block)?),
@@ -120,10 +158,10 @@ fn message(field: &Field, messages: &mut Vec<Message>) -> Result<()> {
         }
     }
     match assistant {
-        true => messages.push(Message::calls(text, calls)),
+        true => messages.push(Message::calls(said.text, calls)),
         // A message of results alone has been said by them.
-        false if text.is_empty() && !content.value.is_string() => {}
-        false => messages.push(Message::user(text)),
+        false if said.is_empty() && !content.value.is_string() => {}
+        false => messages.push(said.into_message(Message::user)),
     }
     Ok(())
 }
@@ -143,9 +181,31 @@ fn call(block: &Field) -> Result<ToolCall> {
 }
 
 fn result(block: &Field) -> Result<Message> {
-    let text = words(&block.get("content"))?;
-    let text = if block.get("is_error").flag()? { format!("Error: {text}") } else { text };
-    Ok(Message::tool(block.get("tool_use_id").wanted_text()?, text))
+    let mut shown = shown(&block.get("content"))?;
+    if block.get("is_error").flag()? {
+        shown.prefix("Error: ");
+    }
+    let id = block.get("tool_use_id").wanted_text()?;
+    Ok(shown.into_message(|text| Message::tool(id, text)))
+}
+
+/// What a tool returned: words, and pictures or documents between them.
+fn shown(content: &Field) -> Result<Content> {
+    if content.is_absent() || content.value.is_string() {
+        return Ok(Content { text: words(content)?, ..Content::default() });
+    }
+    let mut read = Content::default();
+    for part in content.list()? {
+        match part.kind()? {
+            "image" => read_block(&part, AttachmentKind::Image, &mut read)?,
+            "document" => read_block(&part, AttachmentKind::Document, &mut read)?,
+            _ => {
+                read.text.push_str(if read.text.is_empty() { "" } else { "\n\n" });
+                read.text.push_str(block(&part)?);
+            }
+        }
+    }
+    Ok(read)
 }
 
 /// The words of a text or of blocks of text.
@@ -165,10 +225,11 @@ fn block<'a>(block: &Field<'a>) -> Result<&'a str> {
 }
 
 /// Tools that Anthropic runs itself have a type and no schema; here they do not exist.
-fn tools(body: &Field) -> Result<Vec<Tool>> {
+fn tools(body: &Field, ignored: &mut Vec<String>) -> Result<Vec<Tool>> {
     let mut tools = Vec::new();
     for tool in body.get("tools").list()? {
         if tool.get("type").text()?.is_some_and(|kind| kind != "custom") {
+            ignored.push(tool.path().into());
             continue;
         }
         let schema = tool.get("input_schema");
@@ -307,6 +368,7 @@ impl Writer for Blocks {
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
             Delta::Reasoning(_) | Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Ignored(_) => {}
             Delta::Calling(_) | Delta::Called(_) => {}
         }
     }

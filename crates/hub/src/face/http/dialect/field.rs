@@ -21,6 +21,11 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// Where it stands; empty for the body itself.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     pub(super) fn get(&self, key: &str) -> Field<'a> {
         let path = match self.path.as_str() {
             "" => key.to_string(),
@@ -54,9 +59,18 @@ impl<'a> Field<'a> {
         Ok(self.read(Value::as_bool, "must be true or false")?.unwrap_or(false))
     }
 
+    /// As `flag`; none where it is not set.
+    pub(super) fn choice(&self) -> Result<Option<bool>> {
+        self.read(Value::as_bool, "must be true or false")
+    }
+
     pub(super) fn count(&self) -> Result<Option<u32>> {
         let read = |value: &Value| value.as_u64().and_then(|it| u32::try_from(it).ok());
         self.read(read, "must be a whole number, 0 to 4294967295")
+    }
+
+    pub(super) fn whole(&self) -> Result<Option<i64>> {
+        self.read(Value::as_i64, "must be a whole number")
     }
 
     pub(super) fn decimal(&self) -> Result<Option<f32>> {

@@ -1,6 +1,8 @@
 //! OpenAI's chat completions.
 
+use super::content::{Content, read_content};
 use super::field::Field;
+use super::options::{read_sampling, unread};
 use super::{Choice, Dialect, Echo, Head, Wanted, Writer, event};
 use crate::face::http::shape::Shape;
 use althing_chat::{Answer, Ask, Delta, Format, Message, Stop, Tool, ToolCall, ToolChoice, Usage};
@@ -14,9 +16,40 @@ pub(in super::super) static DIALECT: Dialect = Dialect {
     upstream: &OPENAI,
     passes: |provider| provider.dialect.name == OPENAI.name,
     headers: &[],
+    names: &[("effort", "reasoning_effort")],
     read,
     writer: |head| Box::new(Chunks { head, begun: false, calls: 0, usage: None }),
 };
+
+/// Fields that are read, that are refused, or that only say who asks.
+const KNOWN: &[&str] = &[
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "stop",
+    "response_format",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning_effort",
+    "n",
+    "logprobs",
+    "audio",
+    "modalities",
+    "functions",
+    "function_call",
+    "user",
+    "prompt_cache_key",
+];
 
 fn read(body: &Value) -> Result<Wanted> {
     let body = Field::body(body)?;
@@ -36,6 +69,8 @@ fn read(body: &Value) -> Result<Wanted> {
         format: format(&form, &form.get("json_schema"))?,
         max_tokens: max_tokens.or(body.get("max_tokens").count()?),
         temperature: body.get("temperature").decimal()?,
+        sampling: read_sampling(&body)?,
+        parallel_tool_calls: body.get("parallel_tool_calls").choice()?,
         effort: body.get("reasoning_effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
         made: vec![],
@@ -43,7 +78,8 @@ fn read(body: &Value) -> Result<Wanted> {
         context_tokens: None,
     };
     let include_usage = body.get("stream_options").get("include_usage").flag()?;
-    Ok(Wanted { ask, echo: Echo { include_usage, ..Echo::default() } })
+    let ignored = unread(&body, KNOWN);
+    Ok(Wanted { ask, echo: Echo { include_usage, ..Echo::default() }, ignored })
 }
 
 /// Fields that change what the answer is, where the model behind speaks another language.
@@ -81,7 +117,7 @@ pub(super) fn choice(choice: &Field) -> Result<Choice> {
 }
 
 /// One text or several.
-fn stops(stop: &Field) -> Result<Vec<String>> {
+pub(super) fn stops(stop: &Field) -> Result<Vec<String>> {
     if let Some(one) = stop.value.as_str() {
         return Ok(vec![one.into()]);
     }
@@ -110,32 +146,31 @@ fn message(field: &Field) -> Result<Message> {
     let content = field.get("content");
     match field.get("role").wanted_text()? {
         "system" | "developer" => Ok(Message::system(text(&content)?)),
-        "user" => Ok(Message::user(text(&content)?)),
+        "user" => Ok(read_content(&content)?.into_message(Message::user)),
         "assistant" => {
             let calls = field.get("tool_calls").list()?;
             let calls = calls.iter().map(call).collect::<Result<_>>()?;
             Ok(Message::calls(text(&content)?, calls))
         }
-        "tool" => Ok(Message::tool(field.get("tool_call_id").wanted_text()?, text(&content)?)),
+        "tool" => {
+            let id = field.get("tool_call_id").wanted_text()?;
+            Ok(read_content(&content)?.into_message(|text| Message::tool(id, text)))
+        }
         role => Err(field
             .get("role")
             .bad(format!("no '{role}'; there are system, developer, user, assistant and tool"))),
     }
 }
 
-/// The words of a content, be it a text or parts, here and in the other form of a request.
+/// The words of a content that has nothing else, here and in the other form of a request.
 pub(super) fn text(content: &Field) -> Result<String> {
-    if content.is_absent() || content.value.is_string() {
-        return Ok(content.text()?.unwrap_or_default().into());
-    }
-    content.list()?.iter().map(part).collect()
-}
-
-fn part<'a>(part: &Field<'a>) -> Result<&'a str> {
-    match part.kind()? {
-        "text" | "input_text" | "output_text" => part.get("text").wanted_text(),
-        "refusal" => part.get("refusal").wanted_text(),
-        kind => Err(part.get("type").bad(format!("'{kind}' cannot be sent to this model"))),
+    let Content { text, attachments } = read_content(content)?;
+    match attachments.first() {
+        None => Ok(text),
+        Some(it) => {
+            let why = "only a message of the user or of a tool has pictures and documents";
+            Err(Fault::invalid(format!("{}: {why}", it.name)))
+        }
     }
 }
 
@@ -237,7 +272,7 @@ impl Writer for Chunks {
             }
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
-            Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Ignored(_) => {}
             Delta::Calling(_) | Delta::Called(_) => {}
         }
     }
@@ -275,7 +310,7 @@ fn tool_call(index: Option<usize>, call: &ToolCall) -> Value {
     value
 }
 
-fn finish(stop: &Stop) -> &'static str {
+pub(super) fn finish(stop: &Stop) -> &'static str {
     match stop {
         Stop::End | Stop::Other(_) => "stop",
         Stop::Length => "length",
@@ -285,7 +320,7 @@ fn finish(stop: &Stop) -> &'static str {
 }
 
 /// What nobody counted is 0: clients want numbers here.
-fn usage(usage: &Usage) -> Value {
+pub(super) fn usage(usage: &Usage) -> Value {
     let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
     json!({
         "prompt_tokens": input,

@@ -11,9 +11,11 @@ pub(in super::super) static DIALECT: Dialect = Dialect {
     path: "/responses",
     shape: Shape::OpenAi,
     upstream: &OPENAI,
-    // Others have it in part, or in their own way.
+    // Others have it in part, or in their own way. An address of the person's own may lack it too,
+    // which is found out.
     passes: |provider| provider.name == "openai",
     headers: &["openai-beta"],
+    names: &[("effort", "reasoning.effort"), ("max_tokens", "max_output_tokens")],
     read: read::read,
     writer: |head| Box::new(write::Items::new(head)),
 };

@@ -1,6 +1,7 @@
 //! Pieces as replies: when a stream has begun, what is held back, what a comment looks like.
 
 use super::super::dialect::{Head, openai};
+use super::super::ignored::Ignored;
 use super::super::patience::Begun;
 use super::super::talk::{Piece, Pieces, reply};
 use super::super::wire::Wire;
@@ -31,7 +32,8 @@ fn overloaded() -> Result<Piece> {
 
 async fn spoken(said: Vec<Result<Piece>>, streams: bool) -> Result<String> {
     let writer = (openai::DIALECT.writer)(Head::default());
-    let reply = reply(pieces(said), writer, streams).await?;
+    let reply =
+        reply(pieces(said), writer, streams, Ignored::new(&openai::DIALECT, vec![])).await?;
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     Ok(String::from_utf8(body.to_vec()).unwrap())
 }

@@ -1,7 +1,9 @@
 //! A request's items become messages.
 
+use super::super::content::read_content;
 use super::super::field::Field;
 use super::super::openai::{choice, format, function, text};
+use super::super::options::{read_sampling, unread};
 use super::super::{Echo, Wanted};
 use super::INPUT;
 use althing_chat::{Ask, Message, Role, Tool, ToolCall};
@@ -24,6 +26,33 @@ const ECHOED: &[&str] = &[
     "user",
 ];
 
+/// Fields that are read, that are refused, or that only say who asks.
+const KNOWN: &[&str] = &[
+    "model",
+    "input",
+    "instructions",
+    "stream",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "text",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning",
+    "metadata",
+    "user",
+    "prompt_cache_key",
+    "previous_response_id",
+    "conversation",
+    "prompt",
+    "background",
+];
+
 pub(super) fn read(body: &Value) -> Result<Wanted> {
     let body = Field::body(body)?;
     refuse_what_is_lost(&body)?;
@@ -32,7 +61,10 @@ pub(super) fn read(body: &Value) -> Result<Wanted> {
         messages.push(Message::system(instructions));
     }
     input(&body.get("input"), &mut messages)?;
-    let (tools, custom) = tools(&body)?;
+    let mut ignored = unread(&body, KNOWN);
+    // What it does by default is as good as not said.
+    ignored.retain(|name| name != "truncation" || body.get(name).value != "disabled");
+    let (tools, custom) = tools(&body, &mut ignored)?;
     let (tools, tool_choice) = choice(&body.get("tool_choice"))?.over(tools);
     let form = body.get("text").get("format");
     let ask = Ask {
@@ -43,6 +75,8 @@ pub(super) fn read(body: &Value) -> Result<Wanted> {
         format: format(&form, &form)?,
         max_tokens: body.get("max_output_tokens").count()?,
         temperature: body.get("temperature").decimal()?,
+        sampling: read_sampling(&body)?,
+        parallel_tool_calls: body.get("parallel_tool_calls").choice()?,
         effort: body.get("reasoning").get("effort").text()?.map(str::to_string),
         stream: body.get("stream").flag()?,
         made: vec![],
@@ -53,7 +87,8 @@ pub(super) fn read(body: &Value) -> Result<Wanted> {
         let field = body.get(key);
         (!field.is_absent()).then(|| (key.to_string(), field.value.clone()))
     });
-    Ok(Wanted { ask, echo: Echo { custom, fields: fields.collect(), ..Echo::default() } })
+    let echo = Echo { custom, fields: fields.collect(), ..Echo::default() };
+    Ok(Wanted { ask, echo, ignored })
 }
 
 fn refuse_what_is_lost(body: &Field) -> Result<()> {
@@ -91,7 +126,8 @@ fn item(item: &Field, messages: &mut Vec<Message>) -> Result<()> {
         }
         "function_call_output" | "custom_tool_call_output" => {
             let id = item.get("call_id").wanted_text()?;
-            messages.push(Message::tool(id, text(&item.get("output"))?));
+            let shown = read_content(&item.get("output"))?;
+            messages.push(shown.into_message(|text| Message::tool(id, text)));
         }
         // A model's own; another one cannot read it.
         "reasoning" => {}
@@ -118,11 +154,11 @@ fn called(messages: &mut Vec<Message>, call: ToolCall) {
 }
 
 fn message(item: &Field) -> Result<Message> {
-    let words = text(&item.get("content"))?;
+    let content = item.get("content");
     match item.get("role").wanted_text()? {
-        "system" | "developer" => Ok(Message::system(words)),
-        "user" => Ok(Message::user(words)),
-        "assistant" => Ok(Message::assistant(words)),
+        "system" | "developer" => Ok(Message::system(text(&content)?)),
+        "user" => Ok(read_content(&content)?.into_message(Message::user)),
+        "assistant" => Ok(Message::assistant(text(&content)?)),
         role => Err(item
             .get("role")
             .bad(format!("no '{role}'; there are system, developer, user and assistant"))),
@@ -131,7 +167,7 @@ fn message(item: &Field) -> Result<Message> {
 
 /// Functions, and the names of those that stand for tools that take text. Tools that OpenAI runs
 /// itself do not exist here: the model is not told of them.
-fn tools(body: &Field) -> Result<(Vec<Tool>, Vec<String>)> {
+fn tools(body: &Field, ignored: &mut Vec<String>) -> Result<(Vec<Tool>, Vec<String>)> {
     let (mut tools, mut custom) = (Vec::new(), Vec::new());
     for tool in body.get("tools").list()? {
         match tool.kind()? {
@@ -141,7 +177,7 @@ fn tools(body: &Field) -> Result<(Vec<Tool>, Vec<String>)> {
                 custom.push(stand_in.name.clone());
                 tools.push(stand_in);
             }
-            _ => {}
+            _ => ignored.push(tool.path().into()),
         }
     }
     Ok((tools, custom))

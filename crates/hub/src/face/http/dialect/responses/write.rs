@@ -191,7 +191,7 @@ impl Writer for Items {
             Delta::ToolCall(call) => self.call(out, &call),
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(usage),
             Delta::Stop(stop) => self.end(out, &stop),
-            Delta::Queued | Delta::Started | Delta::Retrying(_) => {}
+            Delta::Queued | Delta::Started | Delta::Retrying(_) | Delta::Ignored(_) => {}
             Delta::Calling(_) | Delta::Called(_) => {}
         }
     }

@@ -1,7 +1,7 @@
 //! What a body asks for, and which field is to blame where it cannot be had.
 
-use super::super::{Dialect, anthropic, openai, responses};
-use althing_chat::{Ask, Role};
+use super::super::{Dialect, anthropic, completions, openai, responses};
+use althing_chat::{Ask, Role, Sampling};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
@@ -17,6 +17,10 @@ fn shown(ask: &Ask) -> String {
         };
         let id = message.tool_call_id.as_ref().map_or(String::new(), |id| format!("({id})"));
         out += &format!("{role}{id}: {:?}\n", message.text);
+        for it in &message.attachments {
+            let kind = it.media_type.as_deref().unwrap_or("any");
+            out += &format!("  at {} {:?} {kind} {:?} ({})\n", it.at, it.kind, it.source, it.name);
+        }
         for call in &message.tool_calls {
             out += &format!("  calls {} {}({})\n", call.id, call.name, call.arguments);
         }
@@ -110,7 +114,29 @@ fn openai_names_the_field() {
                 said(
                     json!({ "role": "user", "content": [{ "type": "image_url", "image_url": {} }] }),
                 ),
+                "messages[0].content[0].image_url.url",
+            ),
+            (
+                said(
+                    json!({ "role": "user", "content": [{ "type": "image_url", "image_url": { "url": "file:///x" } }] }),
+                ),
+                "messages[0].content[0].image_url.url",
+            ),
+            (
+                said(json!({ "role": "user", "content": [{ "type": "input_audio" }] })),
                 "messages[0].content[0].type",
+            ),
+            (
+                said(
+                    json!({ "role": "user", "content": [{ "type": "file", "file": { "file_data": "data:text/plain;base64,AA" } }] }),
+                ),
+                "messages[0].content[0].file.file_data",
+            ),
+            (
+                said(
+                    json!({ "role": "system", "content": [{ "type": "image_url", "image_url": { "url": "https://x" } }] }),
+                ),
+                "messages[0].content[0]",
             ),
             (said(json!({ "role": "tool", "content": "x" })), "messages[0].tool_call_id"),
             (
@@ -141,7 +167,7 @@ fn openai_names_the_field() {
 }
 
 #[test]
-fn tools_that_may_not_be_used_are_not_there() {
+fn tools_that_may_not_be_used_are_still_shown() {
     let tools = json!([{ "type": "function", "function": { "name": "f" } }]);
     let messages = json!([{ "role": "user", "content": "x" }]);
     let body = json!({ "messages": messages, "tools": tools, "tool_choice": "none" });
@@ -150,9 +176,119 @@ fn tools_that_may_not_be_used_are_not_there() {
         body,
         expect![[r#"
         user: "x"
+        tool f "" {"type":"object","properties":{}}
+        must call None
         None None None stream=false
     "#]],
     );
+}
+
+#[test]
+fn pictures_and_documents_are_read_from_every_language() {
+    let url = "data:image/png;base64,AAAA";
+    let user = |content: Value| json!([{ "role": "user", "content": content }]);
+    let file = json!({ "filename": "a.pdf", "file_data": "data:application/pdf;base64,BBBB" });
+    check(
+        &openai::DIALECT,
+        json!({ "messages": user(json!([
+            { "type": "text", "text": "one" },
+            { "type": "image_url", "image_url": { "url": url, "detail": "low" } },
+            { "type": "text", "text": "two" },
+            { "type": "file", "file": file },
+        ])) }),
+        expect![[r#"
+            user: "onetwo"
+              at 3 Image image/png Base64("AAAA") (messages[0].content[1])
+              at 6 Document application/pdf Base64("BBBB") (messages[0].content[3])
+            None None None stream=false
+        "#]],
+    );
+    check(
+        &responses::DIALECT,
+        json!({ "input": [
+            { "role": "user", "content": [
+                { "type": "input_image", "image_url": "https://x/y" },
+                { "type": "input_file", "file_data": "BBBB" },
+                { "type": "input_file", "file_url": "https://x/z.pdf" },
+            ] },
+            { "type": "function_call", "call_id": "c", "name": "f", "arguments": "{}" },
+            { "type": "function_call_output", "call_id": "c", "output": [
+                { "type": "input_image", "image_url": url },
+            ] },
+        ] }),
+        expect![[r#"
+            user: ""
+              at 0 Image any Url("https://x/y") (input[0].content[0])
+              at 0 Document application/pdf Base64("BBBB") (input[0].content[1])
+              at 0 Document any Url("https://x/z.pdf") (input[0].content[2])
+            assistant: ""
+              calls c f({})
+            tool(c): ""
+              at 0 Image image/png Base64("AAAA") (input[2].output[0])
+            None None None stream=false
+        "#]],
+    );
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/gif", "data": "AAAA" } });
+    let document = |source: Value| json!({ "type": "document", "source": source });
+    check(
+        &anthropic::DIALECT,
+        json!({ "messages": [
+            { "role": "user", "content": [
+                image,
+                document(json!({ "type": "url", "url": "https://x/y.pdf" })),
+                document(json!({ "type": "text", "media_type": "text/plain", "data": "words" })),
+            ] },
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "f", "input": {} }] },
+            { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "is_error": true, "content": [
+                { "type": "text", "text": "seen" }, image,
+            ] }] },
+        ] }),
+        expect![[r#"
+            user: "words"
+              at 0 Image image/gif Base64("AAAA") (messages[0].content[0])
+              at 0 Document any Url("https://x/y.pdf") (messages[0].content[1])
+            assistant: ""
+              calls t f({})
+            tool(t): "Error: seen"
+              at 11 Image image/gif Base64("AAAA") (messages[2].content[0].content[1])
+            None None None stream=false
+        "#]],
+    );
+}
+
+#[test]
+fn what_nobody_reads_is_named() {
+    let ignored = |dialect: &Dialect, body: Value| (dialect.read)(&body).unwrap().ignored;
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    let chat = json!({ "model": "m", "messages": messages, "logit_bias": { "1": 2 }, "store": false, "metadata": {}, "verbosity": "low" });
+    assert_eq!(ignored(&openai::DIALECT, chat), ["logit_bias", "verbosity"]);
+    let tools = json!([{ "type": "web_search" }, { "type": "function", "name": "f" }]);
+    let response =
+        json!({ "input": "x", "tools": tools, "include": ["x"], "truncation": "disabled" });
+    assert_eq!(ignored(&responses::DIALECT, response), ["include", "tools[0]"]);
+    let tools = json!([{ "type": "web_search_20250305", "name": "web_search" }]);
+    let message = json!({ "messages": messages, "tools": tools, "container": "c" });
+    assert_eq!(ignored(&anthropic::DIALECT, message), ["container", "tools[0]"]);
+    assert_eq!(ignored(&completions::DIALECT, json!({ "prompt": "x", "min_p": 0.1 })), ["min_p"]);
+}
+
+#[test]
+fn settings_are_read_from_every_language() {
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    let body = json!({
+        "messages": messages, "input": "x", "prompt": "x",
+        "top_p": 0.5, "top_k": 7, "seed": -1, "frequency_penalty": 1, "presence_penalty": 0.25,
+        "parallel_tool_calls": false,
+    });
+    for dialect in [&openai::DIALECT, &completions::DIALECT] {
+        let sampling = (dialect.read)(&body).unwrap().ask.sampling;
+        let Sampling { top_p, top_k, seed, frequency_penalty, presence_penalty } = sampling;
+        assert_eq!((top_p, top_k, seed), (Some(0.5), Some(7), Some(-1)));
+        assert_eq!((frequency_penalty, presence_penalty), (Some(1.0), Some(0.25)));
+    }
+    let single = json!({ "messages": messages, "top_k": 7, "tool_choice": { "type": "auto", "disable_parallel_tool_use": true } });
+    let ask = (anthropic::DIALECT.read)(&single).unwrap().ask;
+    assert_eq!((ask.sampling.top_k, ask.parallel_tool_calls), (Some(7), Some(false)));
 }
 
 #[test]
@@ -218,7 +354,14 @@ fn anthropic_names_the_field() {
             (json!({}), "messages"),
             (json!({ "system": "s" }), "messages"),
             (with("messages", json!([{ "role": "tool", "content": "x" }])), "messages[0].role"),
-            (said(json!([{ "type": "image", "source": {} }])), "messages[0].content[0].type"),
+            (
+                said(json!([{ "type": "image", "source": {} }])),
+                "messages[0].content[0].source.type",
+            ),
+            (
+                said(json!([{ "type": "image", "source": { "type": "file", "file_id": "f" } }])),
+                "messages[0].content[0].source.type",
+            ),
             (
                 said(json!([{ "type": "tool_use", "id": "t", "name": "f", "input": {} }])),
                 "messages[0].content[0].type",
@@ -304,7 +447,14 @@ fn responses_names_the_field() {
             (with("input", json!([{ "type": "image_generation_call" }])), "input[0].type"),
             (
                 with("input", json!([{ "role": "user", "content": [{ "type": "input_image" }] }])),
-                "input[0].content[0].type",
+                "input[0].content[0].image_url",
+            ),
+            (
+                with(
+                    "input",
+                    json!([{ "role": "user", "content": [{ "type": "input_file", "file_id": "f" }] }]),
+                ),
+                "input[0].content[0].file_id",
             ),
             (with("input", json!([{ "role": "robot", "content": "x" }])), "input[0].role"),
             (with("input", json!([{ "type": "function_call" }])), "input[0].arguments"),
