@@ -1,6 +1,8 @@
 //! The question and the files that come with it.
 
 use althing_assembly::event::Quoted;
+use althing_chat::Attachment;
+use althing_hub::attach::{DOCUMENT_BYTES_MAX, is_attachment, read_attachment};
 use althing_hub::runs::{CONTEXT_BYTES_MAX, QUESTION_CHARS_MAX};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
@@ -21,6 +23,8 @@ const SECRET_BYTES_MAX: usize = 16 * 1024;
 pub struct Input {
     pub question: String,
     pub context: Vec<Quoted>,
+    /// Pictures and PDFs among the files.
+    pub attachments: Vec<Attachment>,
 }
 
 /// Reads the question from the argument, standard input or the only file, and the other files as
@@ -35,9 +39,13 @@ pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
         return Err(Fault::invalid("standard input can be the question or a file, not both"));
     }
     let is_piped = !std::io::stdin().is_terminal();
-    let mut context = Vec::new();
+    let (mut context, mut attachments) = (Vec::new(), Vec::new());
     for path in files {
-        context.push(Quoted { name: name_of(path), text: read_file(path)? });
+        let (name, what, bytes) = (name_of(path), what_is(path), read_file(path)?);
+        match read_attachment(&what, &bytes)? {
+            Some(it) => attachments.push(Attachment { name, ..it }),
+            None => context.push(Quoted { name, text: text_of(bytes, &what, CONTEXT_BYTES_MAX)? }),
+        }
     }
     check_size(&context)?;
     let question = match question {
@@ -54,7 +62,7 @@ pub fn read(question: Option<&str>, files: &[PathBuf]) -> Result<Input> {
     if question.trim().is_empty() {
         return Err(Fault::invalid("question: it is empty"));
     }
-    Ok(Input { question: question.trim().to_string(), context })
+    Ok(Input { question: question.trim().to_string(), context, attachments })
 }
 
 /// A secret: typed unseen at the terminal, or the first line of standard input.
@@ -95,18 +103,33 @@ fn name_of(path: &Path) -> String {
     name.filter(|name| name != "-").unwrap_or("standard input".into())
 }
 
-fn read_file(path: &Path) -> Result<String> {
+/// How errors call a file.
+fn what_is(path: &Path) -> String {
+    format!("--file {}", path.display())
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>> {
+    let what = what_is(path);
     if path.as_os_str() == "-" {
-        return read_stdin("--file -", CONTEXT_BYTES_MAX);
+        return read_any(std::io::stdin().lock(), &what);
     }
-    let shown = path.display();
     let kind = |e: &std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Kind::NotFound,
         _ => Kind::InvalidParams,
     };
-    let file = std::fs::File::open(path)
-        .map_err(|e| Fault::new(kind(&e), format!("--file {shown}: {e}")))?;
-    read_text(file, &format!("--file {shown}"), CONTEXT_BYTES_MAX)
+    let file =
+        std::fs::File::open(path).map_err(|e| Fault::new(kind(&e), format!("{what}: {e}")))?;
+    read_any(file, &what)
+}
+
+/// A picture or a document is longer than a text may be.
+fn read_any(mut source: impl Read, what: &str) -> Result<Vec<u8>> {
+    let text = read_bytes(&mut source, what, CONTEXT_BYTES_MAX)?;
+    if !is_attachment(&text) {
+        return Ok(text);
+    }
+    let rest = read_bytes(source, what, DOCUMENT_BYTES_MAX)?;
+    Ok([text, rest].concat())
 }
 
 fn read_stdin(what: &str, bytes_max: usize) -> Result<String> {
@@ -114,9 +137,18 @@ fn read_stdin(what: &str, bytes_max: usize) -> Result<String> {
 }
 
 fn read_text(source: impl Read, what: &str, bytes_max: usize) -> Result<String> {
+    text_of(read_bytes(source, what, bytes_max)?, what, bytes_max)
+}
+
+/// At most one byte more than `bytes_max`, which tells that there is more.
+fn read_bytes(source: impl Read, what: &str, bytes_max: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut limited = source.take(bytes_max as u64 + 1);
     limited.read_to_end(&mut bytes).map_err(|e| Fault::invalid(format!("{what}: {e}")))?;
+    Ok(bytes)
+}
+
+fn text_of(bytes: Vec<u8>, what: &str, bytes_max: usize) -> Result<String> {
     if bytes.len() > bytes_max {
         return Err(Fault::invalid(format!("{what}: more than {bytes_max} bytes")));
     }
@@ -146,7 +178,7 @@ mod tests {
         std::fs::write(&b, "because").unwrap();
         assert_eq!(
             read(None, std::slice::from_ref(&a)).unwrap(),
-            Input { question: "Why?".into(), context: vec![] }
+            Input { question: "Why?".into(), context: vec![], attachments: vec![] }
         );
         let both = read(Some("How?"), &[a, b]).unwrap();
         assert_eq!(both.question, "How?");

@@ -4,7 +4,7 @@
 use crate::council::Terms;
 use crate::council::anonymise::Redaction;
 use crate::fit::Cut;
-use althing_chat::{Called, Retry, Stop, Tool, ToolCall, Usage};
+use althing_chat::{Attachment, Called, Retry, Stop, Tool, ToolCall, Usage};
 use althing_stdx::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +108,9 @@ pub struct Opening {
     /// Files the person gave along, as name and text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Quoted>,
+    /// Pictures and documents the person gave along; every prompt has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// The earlier run this one goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continued>,

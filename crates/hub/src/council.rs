@@ -240,6 +240,7 @@ fn opening(task: &Task, terms: Terms, context: Vec<Quoted>, lineup: &Lineup) -> 
     let chars = task.brief(false).len() + context.iter().map(|it| it.text.len()).sum::<usize>();
     let estimate = lineup::estimate(lineup, (METHOD.calls)(seats, 0), chars);
     Opening {
+        attachments: vec![],
         method: METHOD.name.to_string(),
         question: task.task.clone(),
         mark: String::new(),

@@ -2,6 +2,7 @@
 //! together.
 
 pub mod agents;
+pub mod attach;
 pub mod book;
 pub mod config;
 pub mod council;

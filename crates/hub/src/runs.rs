@@ -2,6 +2,7 @@
 
 mod continued;
 
+use crate::attach::{check_attachments, check_seats};
 use crate::book::Library;
 use crate::config::{Choice, Synthesizer};
 use crate::council::{self, BATCH};
@@ -16,7 +17,7 @@ use althing_assembly::event::{Continued, Ending, Event, Opening, Quoted, Roles, 
 use althing_assembly::floor::{Floor, Price, Rules, Seat, check_windows};
 use althing_assembly::past::Past;
 use althing_assembly::{Method, demo, methods, run};
-use althing_chat::{Model, Tool, Window};
+use althing_chat::{Attachment, Model, Tool, Window};
 use althing_gateway::{Target, WORKER};
 use althing_stdx::{Fault, Result};
 use continued::carry_over;
@@ -37,6 +38,8 @@ pub const TURNS_MAX: u32 = 100;
 pub struct Request {
     pub question: String,
     pub context: Vec<Quoted>,
+    /// Pictures and documents given along.
+    pub attachments: Vec<Attachment>,
     pub method: &'static Method,
     pub lineup: Lineup,
     /// None: the method's own.
@@ -126,6 +129,7 @@ impl Runs {
     /// Begins a discussion. Everything is checked before the first event is written.
     pub async fn start(&self, request: Request) -> Result<Run> {
         check(&request)?;
+        check_seats(&request.lineup.seats, &request.attachments)?;
         let continues = match &request.continues {
             Some(run) => Some(self.continued(run).await?),
             None => None,
@@ -142,6 +146,7 @@ impl Runs {
             question: request.question,
             mark: String::new(),
             context: request.context,
+            attachments: request.attachments,
             continues,
             seats: request.lineup.seats.iter().map(seat_info).collect(),
             roles: request.roles.unwrap_or_else(|| request.method.default_roles(seats.len())),
@@ -361,6 +366,7 @@ fn check(request: &Request) -> Result<()> {
             "files: {bytes} bytes together; at most {CONTEXT_BYTES_MAX}"
         )));
     }
+    check_attachments(&request.attachments)?;
     request.method.check_seats(request.lineup.seats.len())?;
     match &request.roles {
         Some(roles) => request.method.check_roles(roles, request.lineup.seats.len()),

@@ -107,6 +107,7 @@ async fn discussion(runs: &Runs) {
     let request = Request {
         question: "Hello?".into(),
         context: vec![],
+        attachments: vec![],
         method: methods::method("standard").expect("the standard method"),
         lineup: lineup::resolve(&names, &runs.library.book(), None).expect("three seats"),
         roles: None,

@@ -44,7 +44,8 @@ pub struct Ask {
     #[arg(long)]
     pub pause: bool,
     /// A file to read along with the question, or the question itself where there is no other;
-    /// `-` is standard input; may be given several times
+    /// `-` is standard input; may be given several times. A picture (PNG, JPEG, GIF, WebP) or a PDF
+    /// is shown to the models
     #[arg(long, short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub file: Vec<PathBuf>,
     /// Go on from the synthesis and the positions of an earlier run

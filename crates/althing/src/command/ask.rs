@@ -6,7 +6,7 @@ use crate::input::{self, Input};
 use crate::watch::{self, View};
 use althing_assembly::event::Ending;
 use althing_assembly::{Method, methods};
-use althing_chat::Tool;
+use althing_chat::{Attachment, Tool};
 use althing_hub::book::Library;
 use althing_hub::config::{self, Config, Synthesizer};
 use althing_hub::discover;
@@ -134,10 +134,12 @@ fn request(
     let seats = lineup.seats.len();
     let calls = (method.calls)(seats, seats * rounds as usize);
     let context: usize = input.context.iter().map(|file| file.text.len()).sum();
-    let estimate = lineup::estimate(&lineup, calls, input.question.len() + context);
+    let beside: usize = input.attachments.iter().map(Attachment::as_chars).sum();
+    let estimate = lineup::estimate(&lineup, calls, input.question.len() + context + beside);
     Ok(Request {
         question: input.question,
         context: input.context,
+        attachments: input.attachments,
         method,
         lineup,
         roles: None,

@@ -19,6 +19,7 @@ mod local;
 mod marks;
 mod mcp;
 mod person;
+mod pictures;
 mod plan;
 mod pull;
 mod real_discussions;

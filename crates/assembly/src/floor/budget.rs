@@ -10,7 +10,7 @@ use crate::past::Past;
 use crate::prompt::Prompt;
 use crate::tokens::{TokenEstimate, weight};
 use crate::transcript::LeftOut;
-use althing_chat::{Ask, Conversation, Tool, WindowSource};
+use althing_chat::{Ask, Attachment, Conversation, Tool, WindowSource};
 use althing_stdx::{Fault, Kind, Result};
 use std::collections::HashMap;
 
@@ -99,6 +99,9 @@ pub(super) struct Budgets {
     thinks: HashMap<String, bool>,
     /// By seat: the first one of the same model and window, which reads the same prompts.
     groups: Vec<usize>,
+    /// Tokens of the pictures and documents that stand in every prompt. They are added to a guess as
+    /// they are: what a model makes of text says nothing about them.
+    attachments: u64,
     /// By seat: tokens of the functions that its model is offered.
     tools: Vec<f64>,
     /// Windows that turned out to be smaller than was said, by group.
@@ -117,6 +120,7 @@ impl Budgets {
         let group = |seat| seats.iter().position(|it| same(it, seat)).unwrap_or_default();
         Budgets {
             groups: seats.iter().map(group).collect(),
+            attachments: opening.attachments.iter().map(Attachment::tokens).sum(),
             tools: seats.iter().map(|seat| weight_of_tools(opening, seat)).collect(),
             windows: past.windows().collect(),
             cuts: past.cuts().collect(),
@@ -151,10 +155,11 @@ impl Budgets {
     }
 
     fn tokens(&self, seat: &Seat, weight: f64) -> u64 {
-        match self.estimates.get(seat.model.id()) {
+        let text = match self.estimates.get(seat.model.id()) {
             Some(estimate) => estimate.tokens(weight),
             None => TokenEstimate::default().tokens(weight),
-        }
+        };
+        text + self.attachments
     }
 
     fn group(&self, seat: &Seat) -> usize {
@@ -241,7 +246,7 @@ impl Budgets {
             None => self.limit(seat, ceiling, room, cue.words.is_some()),
         };
         self.cuts.insert(key, cut.lasting());
-        let ask = Ask {
+        let mut ask = Ask {
             tools: floor.opening.tools.clone(),
             stream: floor.opening.stream,
             max_tokens: max_tokens.and_then(|tokens| u32::try_from(tokens).ok()),
@@ -252,6 +257,9 @@ impl Budgets {
             context_tokens: Some(self.window(seat)),
             ..cue.prompt.ask(&cut)
         };
+        if let Some(message) = ask.messages.last_mut() {
+            message.attachments.clone_from(&floor.opening.attachments);
+        }
         Ok(Fit { ask, weight, ceiling, fitted })
     }
 

@@ -6,12 +6,16 @@ use crate::floor::{Floor, SYNTHESIS_WORDS, Seat, Spoken};
 use crate::parse::FormLine;
 use crate::prompt::Prompt;
 use crate::transcript::{Quote, Transcript};
+use althing_chat::{Attachment, AttachmentKind};
 
 /// How a confidence is asked for.
 pub(super) const CONFIDENCE: FormLine = FormLine {
     label: "CONFIDENCE",
     what: "HIGH, MEDIUM or LOW, then 0 to 100: how likely this survives a careful check",
 };
+
+/// Characters of a file's name in a prompt; the rest is left out.
+const FILE_NAME_CHARS_MAX: usize = 80;
 
 /// What stands where a speaker was asked for something and stated nothing.
 pub(super) const NOT_STATED: &str = "(not stated)";
@@ -28,6 +32,9 @@ pub(crate) fn opening_prompt(opening: &Opening) -> Prompt {
         ))
         .question(&opening.question)
         .quotes("Files the person gave along:", files);
+    if !opening.attachments.is_empty() {
+        prompt = prompt.text(list_attachments(&opening.attachments));
+    }
     if let Some(before) = &opening.continues {
         let positions = before.positions.iter().map(|p| (p.name.clone(), p.text.clone()));
         prompt = prompt
@@ -37,6 +44,20 @@ pub(crate) fn opening_prompt(opening: &Opening) -> Prompt {
             .quote("the earlier synthesis", &before.synthesis);
     }
     prompt.with_mark(&opening.mark)
+}
+
+/// What stands beside the words, in its order.
+fn list_attachments(all: &[Attachment]) -> String {
+    let listed = all.iter().map(|it| match it.kind {
+        AttachmentKind::Image => format!("a picture ({})", name_of(it)),
+        AttachmentKind::Document => format!("a document ({})", name_of(it)),
+    });
+    format!("With the question come, in this order: {}.", listed.collect::<Vec<_>>().join(", "))
+}
+
+/// The name of a file on one line: it stands outside all fences.
+fn name_of(attachment: &Attachment) -> String {
+    attachment.name.chars().filter(|c| !c.is_control()).take(FILE_NAME_CHARS_MAX).collect()
 }
 
 /// A prompt for `seat`, which the table knows as `name`: what was said, and its task.

@@ -9,6 +9,7 @@ use crate::lineup::{self, Lineup};
 use crate::runs::{Request, Run};
 use althing_assembly::event::{Note, Outcome, Parts, Quoted, Speech, Synthesis, What};
 use althing_assembly::{Event, Method};
+use althing_chat::Attachment;
 use althing_stdx::Result;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Discussion {
     pub question: String,
     /// What was said or given before the question.
     pub context: Vec<Quoted>,
+    /// Pictures and documents that came with it.
+    pub attachments: Vec<Attachment>,
     pub method: &'static Method,
     /// Empty: the configured line-up, else one chosen from what is found.
     pub models: Vec<String>,
@@ -51,6 +54,7 @@ impl Service {
             estimate_usd: estimate(&lineup, &wanted, rounds),
             question: wanted.question,
             context: wanted.context,
+            attachments: wanted.attachments,
             method: wanted.method,
             lineup,
             roles: None,
@@ -87,7 +91,8 @@ fn estimate(lineup: &Lineup, wanted: &Discussion, rounds: u32) -> Option<f64> {
     let seats = lineup.seats.len();
     let calls = (wanted.method.calls)(seats, seats * rounds as usize);
     let context: usize = wanted.context.iter().map(|it| it.text.len()).sum();
-    let estimate = lineup::estimate(lineup, calls, wanted.question.len() + context);
+    let beside: usize = wanted.attachments.iter().map(Attachment::as_chars).sum();
+    let estimate = lineup::estimate(lineup, calls, wanted.question.len() + context + beside);
     estimate.usd.filter(|_| estimate.unpriced == 0)
 }
 

@@ -18,6 +18,7 @@ fn opening(seats: &[&str]) -> What {
         context_tokens: None,
     };
     What::RunStarted(Box::new(Opening {
+        attachments: vec![],
         method: "standard".into(),
         question: "Why\x1b?".into(),
         mark: String::new(),

@@ -62,6 +62,7 @@ pub(crate) fn table(method_name: &str, seats: usize) -> Table {
         context_tokens: None,
     };
     let opening = Opening {
+        attachments: vec![],
         method: method_name.into(),
         question: QUESTION.into(),
         mark: String::new(),

@@ -10,7 +10,7 @@ use crate::service::Service;
 use crate::service::discuss::{Conclusion, Discussion, progress};
 use althing_assembly::event::{Ending, Event, Quoted, Totals, What};
 use althing_assembly::{Method, methods};
-use althing_chat::{Ask, Delta, Message, Role, Stop, Usage};
+use althing_chat::{Ask, Attachment, Delta, Message, Role, Stop, ToolChoice, Usage};
 use althing_stdx::{Fault, Kind, Result};
 use draft::Draft;
 use futures_util::stream::{self, StreamExt};
@@ -52,9 +52,12 @@ pub(super) async fn hold(
     streams: bool,
 ) -> Result<Pieces> {
     let (question, context) = subject(ask)?;
+    // They stand before the words of every prompt.
+    let attachments = ask.attachments().map(|it| Attachment { at: 0, ..it.clone() }).collect();
     let wanted = Discussion {
         question,
         context,
+        attachments,
         method,
         models: vec![],
         rounds: None,
@@ -80,7 +83,7 @@ pub(super) async fn hold(
 
 /// The last word of the user is the question; what was said before it is given along.
 fn subject(ask: &Ask) -> Result<(String, Vec<Quoted>)> {
-    if !ask.tools.is_empty() {
+    if !ask.tools.is_empty() && ask.tool_choice != Some(ToolChoice::None) {
         return Err(Fault::invalid("tools: a discussion calls none"));
     }
     if ask.format.is_some() || !ask.stop.is_empty() {

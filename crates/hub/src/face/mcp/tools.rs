@@ -186,6 +186,7 @@ async fn ask(service: Arc<Service>, arguments: Value, mut told: Teller) -> Resul
     let held = service.discuss(Discussion {
         question: wanted.question,
         context: vec![],
+        attachments: vec![],
         method: methods::method(&name)?,
         models: wanted.models,
         rounds: wanted.rounds,

@@ -111,6 +111,7 @@ impl Wanted {
         Ok(Request {
             question: self.question,
             context: vec![],
+            attachments: vec![],
             method: self.method,
             lineup,
             roles: self.roles,

@@ -55,6 +55,7 @@ async fn a_discussion_seats_who_was_added() {
         let wanted = Discussion {
             question: "Why?".into(),
             context: vec![],
+            attachments: vec![],
             method: althing_assembly::methods::ANSWER,
             models: models.clone(),
             rounds: None,
