@@ -5,7 +5,7 @@ use super::*;
 use crate::event::{Fitted, Note};
 use crate::prompt::hear;
 use crate::tokens::weight;
-use althing_chat::{Usage, WindowSource};
+use althing_chat::{Attachment, AttachmentKind, AttachmentSource, Usage, WindowSource};
 use althing_testkit::Stage;
 use althing_testkit::scripted::Asked;
 
@@ -311,4 +311,32 @@ async fn a_question_that_no_window_holds_is_refused_before_the_first_call() {
     table.opening.question = "Tea?".into();
     check(&table).unwrap();
     assert_eq!(Window::UNKNOWN.source, WindowSource::Default);
+}
+
+/// A picture takes room in every prompt, whatever a model makes of its text.
+#[tokio::test(start_paused = true)]
+async fn pictures_count_against_the_window_and_stand_in_every_prompt() {
+    let picture = Attachment {
+        name: "p.png".into(),
+        kind: AttachmentKind::Image,
+        media_type: Some("image/png".into()),
+        source: AttachmentSource::Base64("AAAA".into()),
+        pages: None,
+        at: 0,
+    };
+    let mut table = talkative("standard", 3, 8_192);
+    table.opening.attachments = vec![picture.clone(); 2];
+    let events = table.hold().await;
+    assert_eq!(ending(&events), &Ending::Completed);
+    for call in table.stage.calls() {
+        let message = call.ask.messages.last().unwrap();
+        assert_eq!(message.attachments, table.opening.attachments);
+        assert!(message.text.contains("a picture (p.png), a picture (p.png)"), "{}", message.text);
+        let tokens = prompt_tokens(&call.ask) + 2 * picture.tokens();
+        assert!(tokens + u64::from(call.ask.max_tokens.unwrap()) <= 8_192);
+    }
+    table.opening.attachments = vec![picture; 4];
+    let floor = table.floor(Past::none(), Arc::new(kit::Record::new(&[])));
+    let fault = check_windows(&floor.opening, floor.method, floor.seats()).unwrap_err();
+    assert_eq!(fault.kind, Kind::ContextTooLong);
 }

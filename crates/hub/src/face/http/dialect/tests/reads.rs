@@ -196,7 +196,12 @@ fn pictures_and_documents_are_read_from_every_language() {
             { "type": "text", "text": "two" },
             { "type": "file", "file": file },
         ])) }),
-        expect![[]],
+        expect![[r#"
+            user: "onetwo"
+              at 3 Image image/png Base64("AAAA") (messages[0].content[1])
+              at 6 Document application/pdf Base64("BBBB") (messages[0].content[3])
+            None None None stream=false
+        "#]],
     );
     check(
         &responses::DIALECT,
@@ -211,7 +216,17 @@ fn pictures_and_documents_are_read_from_every_language() {
                 { "type": "input_image", "image_url": url },
             ] },
         ] }),
-        expect![[]],
+        expect![[r#"
+            user: ""
+              at 0 Image any Url("https://x/y") (input[0].content[0])
+              at 0 Document application/pdf Base64("BBBB") (input[0].content[1])
+              at 0 Document any Url("https://x/z.pdf") (input[0].content[2])
+            assistant: ""
+              calls c f({})
+            tool(c): ""
+              at 0 Image image/png Base64("AAAA") (input[2].output[0])
+            None None None stream=false
+        "#]],
     );
     let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/gif", "data": "AAAA" } });
     let document = |source: Value| json!({ "type": "document", "source": source });
@@ -228,7 +243,16 @@ fn pictures_and_documents_are_read_from_every_language() {
                 { "type": "text", "text": "seen" }, image,
             ] }] },
         ] }),
-        expect![[]],
+        expect![[r#"
+            user: "words"
+              at 0 Image image/gif Base64("AAAA") (messages[0].content[0])
+              at 0 Document any Url("https://x/y.pdf") (messages[0].content[1])
+            assistant: ""
+              calls t f({})
+            tool(t): "Error: seen"
+              at 11 Image image/gif Base64("AAAA") (messages[2].content[0].content[1])
+            None None None stream=false
+        "#]],
     );
 }
 
