@@ -28,7 +28,7 @@ pub(crate) fn pause(fault: &Fault, attempt: u32, limits: &Limits, dice: f64) -> 
 pub(crate) fn tell_wait(mut fault: Fault) -> Fault {
     let says = |words: &&str| fault.message.to_lowercase().contains(words);
     if let Some(wait) = fault.retry_after.filter(|wait| !wait.is_zero())
-        && !WAIT_WORDS.iter().any(|words| says(&words))
+        && !WAIT_WORDS.iter().any(says)
     {
         fault.message += &format!("; try again in {} s", wait.as_secs_f64().ceil());
     }

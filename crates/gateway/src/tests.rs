@@ -296,3 +296,17 @@ async fn texts_as_vectors() {
         assert_eq!(embed(name, inputs).await.unwrap_err().message, want);
     }
 }
+
+#[tokio::test]
+async fn vectors_come_from_the_next_where_the_first_hangs() {
+    let upstream = Upstream::start(Options::default());
+    let limits = Limits { first_token: Duration::from_millis(1), ..Limits::default() };
+    let target = |model: &str| {
+        let endpoint = endpoint("openai", &upstream.url());
+        Target { endpoint, model: model.into() }
+    };
+    let texts = Texts { inputs: vec!["a".into()], dimensions: None };
+    let done = Gateway::new(limits).embed(&[target("hang"), target("fine")], &texts).await;
+    let (who, embedded) = done.map_err(|declined| declined.fault).unwrap();
+    assert_eq!((who.model.as_str(), embedded.vectors.len()), ("fine", 1));
+}

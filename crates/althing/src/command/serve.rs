@@ -17,7 +17,8 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Serves on every face that can be, until a signal, or until the bus that started it is gone.
+/// Serves on every face that can be, until a signal, or until a bus is gone without which it is
+/// nothing.
 pub async fn serve(args: args::Serve) -> Result<()> {
     let desk = Desk::open();
     let mut stops = Stops::new()?;
@@ -32,7 +33,8 @@ pub async fn serve(args: args::Serve) -> Result<()> {
     let service = Service::open(desk.world.clone()).await?;
     offer_extensions(&desk, &service);
     let stop = CancellationToken::new();
-    let bus = if args.no_dbus { None } else { open_bus(&desk, &service, &stop).await? };
+    let lives = lives(&desk, door.is_some());
+    let bus = if args.no_dbus { None } else { open_bus(&desk, &service, lives, &stop).await? };
     let http = match door {
         Some(door) => Some(serve_http(&desk, door, &service, &stop)?),
         None => None,
@@ -79,7 +81,7 @@ fn raise_descriptors() {
 
 type Serving = JoinHandle<Result<()>>;
 
-/// The end of the bus that started this service; never where none did.
+/// The end of a bus without which the service is nothing; never where there is none such.
 async fn ended(bus: Option<Serving>) -> Result<()> {
     match bus {
         Some(bus) => bus.await.map_err(Fault::internal)?,
@@ -91,14 +93,14 @@ async fn ended(bus: Option<Serving>) -> Result<()> {
 async fn open_bus(
     desk: &Desk,
     service: &Arc<Service>,
+    lives: Lives,
     stop: &CancellationToken,
 ) -> Result<Option<Serving>> {
     let address = BusAddress::session(&desk.world);
     match dbus::Face::open(service.clone(), &address).await {
         Ok(face) => {
             let screen = desk.screen;
-            let staying =
-                face.stay(lives(desk), stop.clone(), move |news| tell_news(screen, &news));
+            let staying = face.stay(lives, stop.clone(), move |news| tell_news(screen, &news));
             Ok(Some(tokio::spawn(staying)))
         }
         Err(fault) if fault.kind == Kind::Network => {
@@ -109,11 +111,13 @@ async fn open_bus(
     }
 }
 
-/// A bus says so to whom it starts. What runs in a terminal inherited that from elsewhere.
-fn lives(desk: &Desk) -> Lives {
+/// Whether it is something without the bus. A bus says so to whom it starts; what runs in a terminal
+/// inherited that from elsewhere.
+fn lives(desk: &Desk, has_http: bool) -> Lives {
     let is_started = desk.world.env.contains_key("DBUS_STARTER_ADDRESS");
     let has_person = std::io::stdout().is_terminal();
-    if is_started && !has_person { Lives::WithTheBus } else { Lives::OnItsOwn }
+    let is_own = has_http && (has_person || !is_started);
+    if is_own { Lives::OnItsOwn } else { Lives::WithTheBus }
 }
 
 fn tell_news(screen: Screen, news: &News) {

@@ -68,6 +68,8 @@ fn the_end_of_the_bus_is_told() {
     bus.daemon.kill().unwrap();
     until("the service ends", || serving.child.try_wait().unwrap().is_some());
     assert_eq!(serving.child.wait().unwrap().code(), Some(16));
+    let said = serving.said();
+    assert!(said.contains("the session bus went away"), "{said}");
 }
 
 #[tokio::test]

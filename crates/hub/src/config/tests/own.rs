@@ -82,3 +82,13 @@ fn another_althing_is_a_provider_like_any_other() {
     let vars = [("CUSTOM_BASE_URL", "http://127.0.0.1:4711/v1"), ("CUSTOM_API_KEY", OTHER_KEY)];
     check(&home(&vars), &["custom http://127.0.0.1:4711/v1 …9876"]);
 }
+
+#[test]
+fn nobody_is_looked_for_where_althing_listens() {
+    let home = home(&[]);
+    let here = "127.0.0.1:1234".parse().unwrap();
+    let _listening = Announced::announce(&home.world.data_dir(), here).unwrap();
+    let ids: Vec<String> = home.load().endpoints.iter().map(|it| it.endpoint.id.clone()).collect();
+    assert_eq!(ids, ["ollama", "llamaswap"]);
+    home.warns(&[]);
+}

@@ -14,9 +14,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// After a connection that held so long the next pause is a short one again.
 const STEADY: Duration = Duration::from_secs(60);
-/// How often a service that was started by its bus looks for it. After that the session is taken
-/// to be over, and the next one starts a service of its own.
-const STARTER_TRIES_MAX: u32 = 4;
+/// How often a service that is nothing without its bus looks for it; after that it ends.
+const TRIES_MAX: u32 = 4;
 
 /// What becomes of the connection, for the person.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,13 +33,14 @@ pub enum News {
 pub enum Lives {
     /// It goes on, however long the bus is away.
     OnItsOwn,
-    /// It was started by the bus, for its session.
+    /// Nobody else can reach it, or the bus started it for its session: the next one starts its
+    /// own.
     WithTheBus,
 }
 
 impl Face {
     /// As `run`, and comes back whenever the bus was lost. Ends with `stop`; an error means that
-    /// the bus which started this service is gone.
+    /// the bus is gone without which the service is nothing.
     pub async fn stay(
         mut self,
         lives: Lives,
@@ -82,8 +82,8 @@ async fn come_back(
             Err(fault) => fault,
         };
         tries += 1;
-        if lives == Lives::WithTheBus && tries >= STARTER_TRIES_MAX {
-            let text = "the session bus that started this service is gone, so it ends";
+        if lives == Lives::WithTheBus && tries >= TRIES_MAX {
+            let text = "the session bus is gone, and with it the service, which has only that";
             return Err(Fault::new(Kind::Network, text).source(fault));
         }
         // Said once: it stays so for as long as the other one lives.
