@@ -192,7 +192,8 @@ async fn what_cannot_be_asked_says_why() {
         offer.troubles(),
         &[
             "worker 'missing': cannot start the worker",
-            "no-such-program'; change `run` in [workers.missing]",
+            "no-such-program' in '",
+            "; change `run` in [workers.missing]",
         ],
     );
     check(
@@ -202,7 +203,7 @@ async fn what_cannot_be_asked_says_why() {
     assert_eq!(workers.find("nobody").unwrap_err().kind, Kind::NotFound);
     for (name, what, advice) in [
         ("gone", "no service 'nobody' is running", "start 'nobody', or change `service` in [work"),
-        ("missing", "cannot start the worker: No such file", "change `run` in [workers.missing]"),
+        ("missing", "No such file", "change `run` in [workers.missing]"),
         ("dies", "exit status: 3: my last words: …", "see `althing workers logs dies`"),
     ] {
         let worker = workers.find(name).unwrap();

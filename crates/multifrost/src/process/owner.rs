@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use rustix::process::Pid;
 
@@ -36,15 +36,20 @@ fn find(theirs: &str, ours: &str) -> Option<Option<String>> {
     (!tables.is_empty()).then(|| lines().find_map(|line| socket(line, theirs, ours)))
 }
 
-/// An end as the table has it, behind what it says of version 6: the address as a number of this
-/// machine. Only what stays on this machine is there with both ends.
+/// An end as the table has it, behind what it says of version 6: the address as numbers of this
+/// machine, of four bytes each. Only what stays on this machine is there with both ends.
 fn form(end: SocketAddr) -> Option<String> {
-    let ip = match end.ip() {
-        IpAddr::V4(ip) => ip,
-        IpAddr::V6(ip) => ip.to_ipv4_mapped()?,
+    let ip = end.ip().to_canonical();
+    let words = |octets: &[u8]| {
+        let words =
+            octets.as_chunks().0.iter().map(|it| format!("{:08X}", u32::from_ne_bytes(*it)));
+        words.collect::<String>()
     };
-    let is_here = Ipv4Addr::is_loopback(&ip);
-    is_here.then(|| format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), end.port()))
+    let address = match ip {
+        IpAddr::V4(ip) => words(&ip.octets()),
+        IpAddr::V6(ip) => words(&ip.octets()),
+    };
+    ip.is_loopback().then(|| format!("{address}:{:04X}", end.port()))
 }
 
 /// The socket of a line of the table, as a link to it is called.
@@ -79,7 +84,7 @@ fn members(group: i32) -> impl Iterator<Item = i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
