@@ -2,7 +2,8 @@
 
 use super::Backend;
 use crate::config::Configured;
-use crate::discover::{Found, FoundProvider, LOCAL_WAIT, look_at};
+use crate::discover::{Found, FoundProvider, LOCAL_WAIT, State, look_at};
+use althing_stdx::Kind;
 use futures_util::future::join_all;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,6 +105,13 @@ async fn look_once(backend: &Backend) {
 }
 
 impl Backend {
+    /// Whether a provider turned our key down when it was last asked for its models.
+    pub(super) fn is_key_refused(&self, provider: &str) -> bool {
+        let found = self.found.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let state = found.providers.iter().find(|it| it.id() == provider).map(|it| &it.state);
+        matches!(state, Some(State::Unreachable(fault)) if fault.kind == Kind::BadKey)
+    }
+
     fn put_found(&self, provider: FoundProvider) {
         let mut found = self.found.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let known = found.providers.iter_mut().find(|it| it.id() == provider.id());

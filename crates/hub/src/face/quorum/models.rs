@@ -4,7 +4,7 @@ use super::Backend;
 use super::params::{Params, is_model_id};
 use crate::book::Book;
 use crate::config::{Keyless, ModelEntry};
-use crate::discover::{FoundProvider, State, display_of};
+use crate::discover::{FoundProvider, display_of};
 use crate::lineup::{self, Sitting};
 use crate::service::words::ALIAS;
 use althing_assembly::demo;
@@ -65,14 +65,11 @@ pub(super) async fn list(backend: &Backend, _: Cx, _: Params) -> Result<Value> {
 /// Models that answered when tried, without those whose key is gone or refused by now: frontends try
 /// them again and show why.
 fn validated(backend: &Backend) -> Vec<String> {
-    let found = backend.found();
     let is_refused = |id: &str| match seat(backend, id) {
         Err(fault) => fault.kind == Kind::BadKey,
-        Ok(sitting) => sitting.targets.first().is_some_and(|target| {
-            let at = found.providers.iter().find(|it| it.id() == target.endpoint.id);
-            let state = at.map(|it| &it.state);
-            matches!(state, Some(State::Unreachable(fault)) if fault.kind == Kind::BadKey)
-        }),
+        Ok(sitting) => {
+            sitting.targets.first().is_some_and(|it| backend.is_key_refused(&it.endpoint.id))
+        }
     };
     let tried = backend.memory.validated().into_iter();
     tried.filter(|id| !is_refused(id)).collect()

@@ -3,8 +3,10 @@
 use super::super::look::HOME_WAIT_MAX;
 use super::kit::{Client, KEY, Machine, Still, named, nowhere};
 use althing_testkit::upstream::Route;
-use althing_testkit::{Options, Upstream};
+use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -48,9 +50,15 @@ fn black_hole() -> Options {
 
 #[tokio::test(start_paused = true)]
 async fn the_well_known_come_first_and_ollama_last() {
-    let _still = Still::hold();
+    let still = Still::hold();
     let models = ["llama3.2:1b", "nomic-embed-text", "gpt-5.1"];
-    let upstream = Upstream::start(Options::default().models(models));
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let hangs = is_slow.clone();
+    let hangs = move |seen: &Seen| {
+        let is_list = matches!(seen.route, Route::List(_));
+        (is_list && hangs.load(Ordering::Relaxed)).then_some("hang")
+    };
+    let upstream = Upstream::start(Options::default().models(models).mishap(hangs));
     let (url, v1) = (upstream.url(), format!("{}/v1", upstream.url()));
     let machine = Machine::new()
         .env("OLLAMA_BASE_URL", &url)
@@ -85,10 +93,14 @@ async fn the_well_known_come_first_and_ollama_last() {
     }
     drop(client);
 
-    // The next start knows it before anybody has answered.
+    // The next start knows it of those that take too long to answer, but of nobody who is gone.
+    is_slow.store(true, Ordering::Relaxed);
+    drop(still);
+    assert_eq!(shown(&list(&mut machine.connect()).await), want);
     drop(upstream);
-    let mut client = machine.connect();
-    assert_eq!(shown(&list(&mut client).await), want);
+    let _still = Still::hold();
+    let gone = shown(&list(&mut machine.connect()).await);
+    assert_eq!(gone[3..], [want[3], "custom: own-1 (Mine), gpt-5.1 (GPT 5.1)"]);
 }
 
 /// The first list of a first start: a frontend asks for no other.
@@ -142,7 +154,7 @@ async fn models_whose_key_is_missing_or_refused_stay_in_the_list() {
     ] {
         let answer = client.call("validate_model", json!({"model_id": id})).await;
         assert_eq!(answer["valid"], false, "{id}");
-        assert!(answer["error"].as_str().unwrap().starts_with(want), "{id}: {answer}");
+        assert!(answer["error"].as_str().unwrap().contains(want), "{id}: {answer}");
     }
     let answer = client.call("list_models", json!({})).await;
     assert_eq!(answer["validated"], json!(["demo:ada"]), "frontends try the others again");
@@ -188,7 +200,6 @@ async fn what_is_listed_can_be_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_hardly_waited_for() {
-    let _still = Still::hold();
     let upstream = Upstream::start(black_hole());
     let v1 = format!("{}/v1", upstream.url());
     let machine = Machine::new()
@@ -198,15 +209,10 @@ async fn a_server_that_never_answers_is_hardly_waited_for() {
         .env("QUORUM_PAUSE_TIMEOUT", "0");
     let start = Instant::now();
     let mut client = machine.connect();
-    let tick = async || loop {
-        tokio::time::advance(Duration::from_millis(10)).await;
-        tokio::task::yield_now().await;
-    };
-    let models = tokio::select! {
-        models = list(&mut client) => models,
-        never = tick() => never,
-    };
-    assert!(start.elapsed() <= HOME_WAIT_MAX + Duration::from_millis(20), "{:?}", start.elapsed());
+    // The clock runs ahead where nobody has anything left to do.
+    let models = list(&mut client).await;
+    assert!(start.elapsed() <= HOME_WAIT_MAX + Duration::from_millis(10), "{:?}", start.elapsed());
+    let _still = Still::hold();
     // Before anybody has answered: the usual models of a provider with a key.
     assert!(models["openai"].as_array().unwrap().iter().any(|model| model["id"] == "gpt-5.1"));
     assert_eq!(models.as_object().unwrap().len(), 4);
@@ -215,7 +221,7 @@ async fn a_server_that_never_answers_is_hardly_waited_for() {
     let (events, answer) = client.run(&["ollama:any", "openai:new"], json!({"max_turns": 1})).await;
     assert_eq!(answer["result"], json!({"status": "completed"}));
     assert_eq!(named(&events, "synthesis")[0]["synthesizer_model"], "ollama:any");
-    assert_eq!(start.elapsed().as_secs(), 0);
+    assert!(start.elapsed().as_secs() < 1, "{:?}", start.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

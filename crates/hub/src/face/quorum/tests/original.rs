@@ -246,7 +246,13 @@ async fn a_hung_server_takes_longer_than_it_may() {
         }
     };
     assert_eq!((&answer["source"], &answer["failed"]), (&json!("openai:hang"), &json!(true)));
-    assert!(answer["content"].as_str().unwrap().contains("within 20s"), "{answer}");
+    assert!(
+        answer["content"]
+            .as_str()
+            .unwrap()
+            .contains("within 20 s (model_timeout_seconds, QUORUM_MODEL_TIMEOUT)"),
+        "{answer}"
+    );
     assert_eq!(began.elapsed().as_secs(), 20, "{answer}");
 }
 
