@@ -6,6 +6,7 @@ mod history;
 mod models;
 mod providers;
 mod pull;
+mod quorum;
 mod routes;
 mod serve;
 mod span;
@@ -23,6 +24,7 @@ pub use models::{ModelAction, ModelList, Models};
 pub use providers::{AddLocal, AddOauth, AddProvider, Providers};
 use pull::PULL_HELP;
 pub use pull::Pull;
+pub use quorum::Quorum;
 pub use routes::Routes;
 use serve::SERVE_HELP;
 pub use serve::{Connections, Http, Install, Metrics, Serve};
@@ -96,6 +98,8 @@ pub enum Command {
     Serve(Serve),
     /// Serve one program as an MCP server on standard input and output
     Mcp,
+    /// Start Quorum's terminal frontend (quorum-cli) with Althing as its backend
+    Quorum(Quorum),
     /// Requests, tokens and cost of the service over time
     Metrics(Metrics),
     /// Who is connected to the service, and the way to put somebody out

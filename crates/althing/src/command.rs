@@ -13,6 +13,7 @@ mod page;
 mod plan;
 mod providers;
 mod pull;
+mod quorum;
 mod reach;
 mod routes;
 mod serve;
@@ -74,6 +75,7 @@ async fn others(command: Command) -> Result<()> {
         Command::Extensions(action) => extensions::extensions(*action).await,
         Command::Serve(args) => serve::serve(args).await,
         Command::Mcp => serve::mcp().await,
+        Command::Quorum(args) => quorum::quorum(&args),
         Command::Metrics(args) => metrics::metrics(args).await,
         Command::Connections(action) => connections::connections(action).await,
         Command::Token => serve::token(),

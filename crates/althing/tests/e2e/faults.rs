@@ -76,7 +76,7 @@ fn a_failing_model_loses_its_turn_not_the_discussion() {
 }
 
 #[test]
-fn too_few_living_models_end_the_run_with_every_reason() {
+fn whoever_is_left_concludes_with_every_reason() {
     let upstream = upstream();
     let done = Home::with(&upstream).run(&[
         "ask",
@@ -84,7 +84,15 @@ fn too_few_living_models_end_the_run_with_every_reason() {
         "--models",
         "openai:err-401,openai:err-404,openai:cyd",
     ]);
-    done.ends(20).says("needs 2 living models").says("althing resume");
+    done.ends(0).says("Concluded early").says("needs 2 living models").says("Consensus");
+}
+
+#[test]
+fn a_run_in_which_nobody_is_left_fails_with_every_reason() {
+    let upstream = upstream();
+    let models = "openai:err-401,openai:err-404";
+    let done = Home::with(&upstream).run(&["ask", "Hello?", "--models", models]);
+    done.ends(20).says("needs 2 living models and 0 are left").says("althing resume");
 }
 
 #[test]

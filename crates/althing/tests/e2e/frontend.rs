@@ -7,22 +7,19 @@ use crate::harness::{Home, on_path, peers, unless_missing};
 use althing_testkit::{Options, Seen, Upstream};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use terminal::Terminal;
 
 const PHASES: [&str; 4] = ["Structured Critique", "Discussion", "Final Positions", "Synthesis"];
-/// How long a model takes. The frontend forgets a pause that begins before it has read the answer
-/// to its last `resume_discussion`, and it reads as slowly as it draws.
-const LATENCY: Duration = Duration::from_millis(300);
 /// The models think about it for ever.
 const ENDLESS: &str = "Is snow wet?";
 
-/// The frontend's program, unless it or what it needs is missing.
+/// The folder of `quorum`, unless it or what its frontend needs is missing.
 fn frontend() -> Option<PathBuf> {
     unless_missing(on_path("tmux"), "tmux")?;
     unless_missing(on_path("node"), "node")?;
-    let program = peers().join("quorum/unpacked/quorum/_frontend/index.js");
-    unless_missing(program.exists().then_some(program), "Quorum frontend")
+    // Where `quorum` is on PATH, its frontend is not far.
+    let programs = peers().join("quorum/unpacked/bin");
+    unless_missing(programs.join("quorum").exists().then_some(programs), "Quorum frontend")
 }
 
 /// What the models say: advice as JSON to whoever asks for that, else every label there is.
@@ -45,12 +42,12 @@ fn says(seen: &Seen) -> String {
 fn the_terminal_frontend_of_quorum() {
     let Some(program) = frontend() else { return };
     let is_endless = |seen: &Seen| seen.prompt().contains(ENDLESS).then_some("hang");
-    let options = Options::default().latency(LATENCY).text(says).mishap(is_endless);
+    let options = Options::default().text(says).mishap(is_endless);
     let upstream = Upstream::start(options);
     let home = Home::with(&upstream).set("OPENAI_MODELS", "alpha,beta,gamma");
     let terminal = start(&home, &program);
     terminal.settles_on("› Type /models to select models...");
-    select_models(&terminal);
+    select_models(&terminal, "Alpha, Beta, Gamma");
     discuss(&terminal, &home);
     cancel(&terminal, &upstream);
     ask_the_advisor(&terminal);
@@ -62,17 +59,118 @@ fn the_terminal_frontend_of_quorum() {
     comes_back(&home, &program);
 }
 
+/// Voices that answer in no time: whatever comes together at the frontend, every method comes to its
+/// end.
+#[test]
+fn fast_voices_leave_no_method_hanging() {
+    let Some(program) = frontend() else { return };
+    let home = Home::new();
+    let terminal = start(&home, &program);
+    terminal.settles_on("› Type /models to select models...");
+    select_models(&terminal, "Builder (demo), Skeptic (demo), Scout (demo)");
+    for method in ["standard", "advocate", "socratic", "delphi", "brainstorm", "tradeoff"] {
+        terminal.enter(&format!("/{method} Is rain wet?"));
+        let asked = ["Press Enter to continue", "[Enter] Start"];
+        terminal.goes_on(&asked, "Press ESC to start a new discussion");
+        terminal.press("Escape");
+        terminal.settles_on("› Ask a question...");
+    }
+    terminal.enter("/quit");
+    terminal.sees("ended 0");
+    drop(terminal);
+    home.is_left();
+    let runs = home.run(&["history", "--json"]);
+    let runs = runs.ends(0).out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let runs: Vec<_> = runs.map(|run| json!([run["method"], run["standing"]])).collect();
+    let methods = ["tradeoff", "brainstorm", "delphi", "socratic", "advocate", "standard"];
+    assert_eq!(runs, methods.map(|method| json!([method, "completed"])));
+}
+
+/// A home with what `althing quorum` looks for: a venv on PATH, and programs that only tell how they
+/// were called.
+fn fakes() -> Home {
+    let home = Home::new();
+    let package = "venv/lib/python3.11/site-packages/quorum/_frontend/ipc";
+    std::fs::create_dir_all(home.path().join(package)).unwrap();
+    program(&home, "venv/bin/quorum", "exit 9");
+    for file in ["ipc/client.js", "index.js"] {
+        let path = home.path().join(package).parent().unwrap().join(file);
+        std::fs::write(path, "// the frontend").unwrap();
+    }
+    program(
+        &home,
+        "bin/node",
+        "echo node $1 for $QUORUM_PYTHON$QUORUM_SIGNAL_FILE; cat $1; exit 7",
+    );
+    program(
+        &home,
+        "bin/npm",
+        "echo npm $1; /bin/mkdir -p node_modules/ink; \
+         echo {} > node_modules/ink/package.json",
+    );
+    let path = ["venv/bin", "bin"].map(|it| home.path().join(it).display().to_string()).join(":");
+    home.set("PATH", &format!("{path}:/usr/bin:/bin")).set("QUORUM_SIGNAL_FILE", "/nowhere")
+}
+
+fn program(home: &Home, path: &str, does: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = home.path().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, format!("#!/bin/sh\n{does}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_frontend_is_found_and_gets_what_it_lacks_once() {
+    let home = fakes();
+    let (copy, althing) = (home.data().join("quorum"), env!("CARGO_BIN_EXE_althing"));
+    let started = format!("node {}/_frontend/index.js for {althing}\n", copy.display());
+    let done = home.run(&["quorum"]);
+    done.ends(7).says("npm ci").says(&started).says("// the frontend").warns("installed once");
+    assert!(copy.join("_frontend/ipc/client.js").exists());
+    let again = home.run(&["quorum"]);
+    again.ends(7).says(&started);
+    assert!(!again.out.contains("npm"), "{again:?}");
+    // Where its packages lie beside it, it is started where it is.
+    let ink = home.path().join("venv/node_modules/ink");
+    std::fs::create_dir_all(&ink).unwrap();
+    std::fs::write(ink.join("package.json"), "{}").unwrap();
+    home.run(&["quorum"])
+        .ends(7)
+        .says("venv/lib/python3.11/site-packages/quorum/_frontend/index.js");
+    let named = home.run(&["quorum", "--frontend", "venv/lib/python3.11/site-packages"]);
+    named.ends(7).says("site-packages/quorum/_frontend/index.js");
+}
+
+#[test]
+fn what_is_missing_for_the_frontend_is_told_with_what_to_do() {
+    let home = fakes();
+    std::fs::remove_file(home.path().join("bin/npm")).unwrap();
+    let bin = |name: &str| home.path().join(name).display().to_string();
+    let run = |path: &str, args: &[&str]| {
+        let mut command = home.command(&[&["quorum"], args].concat());
+        crate::harness::Done::of(command.env("PATH", path).output().unwrap())
+    };
+    run(&bin("venv/bin"), &[]).ends(3).warns("Node.js 20").warns("https://nodejs.org");
+    run(&bin("bin"), &[]).ends(3).warns("pipx install quorum-cli");
+    run(&bin("bin"), &["--frontend", "."]).ends(3).warns("--frontend: . has no");
+    run(&format!("{}:{}", bin("bin"), bin("venv/bin")), &[]).ends(3).warns("no `npm` on PATH");
+}
+
 /// In a folder of its own, because it writes reports there.
-fn start(home: &Home, program: &Path) -> Terminal {
+fn start(home: &Home, programs: &Path) -> Terminal {
     let folder = home.path().join("work");
     std::fs::create_dir_all(&folder).unwrap();
     let mut command = home.foreign(Path::new("tmux"));
-    command.env("QUORUM_PYTHON", env!("CARGO_BIN_EXE_althing")).current_dir(folder);
-    let frontend = format!("node '{}' 2>../frontend-stderr", program.display());
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", programs.display())).current_dir(folder);
+    // What its own launcher leaves behind is not believed.
+    command.env("QUORUM_PYTHON", "/nowhere/python");
+    let frontend = format!("'{}' quorum 2>../frontend-stderr", env!("CARGO_BIN_EXE_althing"));
     Terminal::start(command, home.path().join("tmux"), &frontend)
 }
 
-fn select_models(terminal: &Terminal) {
+fn select_models(terminal: &Terminal, names: &str) {
     terminal.enter("/models");
     for ticked in 0..3 {
         terminal.sees(&format!("Selected: {ticked}"));
@@ -85,7 +183,7 @@ fn select_models(terminal: &Terminal) {
     terminal.sees("Selected: 3");
     terminal.press("Enter");
     terminal.loses("Select Models");
-    terminal.sees("Models: Alpha, Beta, Gamma");
+    terminal.sees(&format!("Models: {names}"));
 }
 
 /// Through every pause to the synthesis, and the report that the frontend writes of it.

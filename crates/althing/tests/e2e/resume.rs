@@ -70,8 +70,9 @@ fn where_the_view_is_silent_standard_error_says_how_to_go_on() {
 fn the_way_on_that_a_failed_run_names_leads_on() {
     let upstream = upstream();
     let home = Home::with(&upstream);
-    // Three attempts of each of two turns are refused, and then the server has recovered.
-    let failed = home.run(&["ask", "Hello?", "--models", "openai:flaky-6,openai:ada"]);
+    // Three attempts of both are refused, and then the server has recovered.
+    let models = "openai:flaky-3,openai:maker/flaky-3";
+    let failed = home.run(&["ask", "Hello?", "--models", models]);
     failed.ends(20).says("--retry-failed");
     home.run(&["resume", "last"]).ends(20);
     home.run(&["resume", "last", "--retry-failed"]).ends(0).says("Consensus");

@@ -70,6 +70,21 @@ impl Terminal {
         self.waits_for(&format!("no {words}"), || (!self.screen().contains(words)).then_some(()));
     }
 
+    /// Presses Enter wherever `asked` stands, until it sees `end`.
+    #[track_caller]
+    pub fn goes_on(&self, asked: &[&str], end: &str) {
+        self.waits_for(end, || {
+            let screen = self.screen();
+            if screen.contains(end) {
+                return Some(());
+            }
+            if asked.iter().any(|asked| screen.contains(asked)) {
+                self.press("Enter");
+            }
+            None
+        });
+    }
+
     /// Sees it and still sees it a moment later.
     #[track_caller]
     pub fn settles_on(&self, words: &str) {

@@ -1,7 +1,10 @@
 //! Frontends that leave without a word, do not read, or ask for what does not end.
 
-use super::kit::{Client, Machine};
+use super::kit::{Client, KEY, Machine, Still, named};
+use crate::runs::opening_of;
 use crate::store::Standing;
+use althing_testkit::upstream::Route;
+use althing_testkit::{Options, Upstream};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -119,4 +122,48 @@ async fn a_discussion_that_cannot_be_saved_is_held_and_says_so() {
         let complete = named(&events, "discussion_complete")[0];
         assert!(complete["unsaved"].as_str().unwrap().contains("is not saved"), "{complete}");
     }
+}
+
+/// What the latest run was given as its limit, and whether it concludes there.
+async fn limit(machine: &Machine) -> (Option<f64>, bool) {
+    let id = machine.store.run("last").await.unwrap().id;
+    let events = machine.store.events(&id).await.unwrap();
+    let opening = opening_of(&id, &events).unwrap();
+    (opening.max_cost_usd, opening.concludes_at_limit)
+}
+
+/// Frontends never heard of a limit: there is none but the person's, and where that is hit, what was
+/// paid for is not thrown away.
+#[tokio::test(start_paused = true)]
+async fn only_a_limit_that_somebody_set_ends_a_discussion_and_it_concludes() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default());
+    let paid = || {
+        let v1 = format!("{}/v1", upstream.url());
+        let machine = Machine::new().env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &v1);
+        machine.env("QUORUM_PAUSE_TIMEOUT", "0")
+    };
+    let machine = paid();
+    let ids = ["openai:gpt-5.1", "openai:gpt-4.1"];
+    let (events, _) = machine.connect().run(&ids, json!({})).await;
+    assert_eq!(limit(&machine).await, (None, true));
+    let synthesis = named(&events, "synthesis")[0]["synthesis"].as_str().unwrap();
+    assert!(!synthesis.contains("Concluded early"), "{synthesis}");
+
+    let machine = paid().env("ALTHING_MAX_COST", "0.04");
+    let (events, answer) = machine.connect().run(&ids, json!({})).await;
+    assert_eq!(answer["result"], json!({"status": "completed"}), "{answer}");
+    assert_eq!(limit(&machine).await, (Some(0.04), true));
+    let synthesis = named(&events, "synthesis")[0]["synthesis"].as_str().unwrap();
+    assert!(synthesis.contains("**Concluded early**"), "{synthesis}");
+    assert!(synthesis.contains("max_cost_usd (ALTHING_MAX_COST"), "{synthesis}");
+
+    // With 0 nobody is asked who costs anything.
+    let before = upstream.requests().len();
+    let machine = paid().env("ALTHING_MAX_COST", "0");
+    let (_, answer) = machine.connect().run(&ids, json!({})).await;
+    let error = answer["error"]["message"].as_str().unwrap();
+    assert!(error.contains("max_cost_usd (ALTHING_MAX_COST"), "{error}");
+    let asked = upstream.requests().split_off(before);
+    assert!(asked.iter().all(|seen| matches!(seen.route, Route::List(_))), "{asked:?}");
 }
