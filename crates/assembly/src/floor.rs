@@ -2,15 +2,14 @@
 //! failed one, and hands back turns that a stopped run had already finished.
 
 mod budget;
+mod conclusion;
 mod listen;
+mod money;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::event::{
-    CONCLUDED_EARLY, CutOff, Failure, Note, Opening, Outcome, Parts, Quoted, Said, Speech,
-    Synthesis, Turn, What,
-};
+use crate::event::{CutOff, Failure, Note, Opening, Outcome, Parts, Said, Speech, Turn, What};
 use crate::fence;
 use crate::methods::Method;
 use crate::past::{Past, Place};
@@ -20,6 +19,7 @@ use althing_chat::{Ask, Model, Usage, Window};
 use althing_stdx::{Fault, Kind, Result};
 use budget::Budgets;
 pub use budget::check_windows;
+pub(crate) use conclusion::SYNTHESIS_WORDS;
 use futures_util::future::{BoxFuture, join_all};
 use state::State;
 use std::{
@@ -48,9 +48,6 @@ pub struct Seat {
 
 /// Dollars of a call with this usage.
 pub type Price = Arc<dyn Fn(&Usage) -> f64 + Send + Sync>;
-
-/// Words of a conclusion, all its sections together.
-pub(crate) const SYNTHESIS_WORDS: u64 = 500;
 
 /// Limits of a turn.
 #[derive(Debug, Clone, Copy)]
@@ -280,91 +277,6 @@ impl Floor {
         self.all(cues).await
     }
 
-    /// Opens the last phase, however the `talk` before it ended: where too few are left, or no money
-    /// for more, whoever is left concludes with what was said.
-    pub async fn conclude(&self, talk: Result<()>) -> Result<()> {
-        let shortage = talk.err().or_else(|| self.state().shortage.take());
-        if let Some(fault) = shortage {
-            if !self.may_conclude(&fault) {
-                return Err(fault);
-            }
-            let mut state = self.state();
-            state.shortage = None;
-            state.broken_off = Some(fault.message);
-        }
-        let last = self.method.phases.len() as u32;
-        let is_open = self.state().phase == last;
-        if is_open { Ok(()) } else { self.phase(last).await }
-    }
-
-    /// Whether a talk that ended with `fault` can still be concluded: somebody is left, and where
-    /// only the money is used up, something was said for it.
-    fn may_conclude(&self, fault: &Fault) -> bool {
-        match fault.kind {
-            Kind::TooFew => self.quorum(1).is_ok(),
-            Kind::CostLimit => self.opening.concludes_at_limit && self.state().messages > 0,
-            _ => false,
-        }
-    }
-
-    /// Whether the talk broke off before its end.
-    pub fn is_broken_off(&self) -> bool {
-        self.state().broken_off.is_some()
-    }
-
-    fn check_shortage(&self) -> Result<()> {
-        self.state().shortage.clone().map_or(Ok(()), Err)
-    }
-
-    /// Lets the first living seat of the synthesis order conclude; where it fails, the next.
-    pub async fn synthesise(
-        &self,
-        prompt: impl Fn(&Seat) -> Prompt,
-        parse: impl Fn(&str) -> Synthesis + Clone + Send + Sync + 'static,
-        debated: impl Fn(&Seat) -> bool,
-    ) -> Result<()> {
-        self.synthesise_first_by(None, prompt, parse, debated).await
-    }
-
-    /// Does the same with the seat `first`, where there is one, at the head of the order.
-    pub async fn synthesise_first_by(
-        &self,
-        first: Option<&Seat>,
-        prompt: impl Fn(&Seat) -> Prompt,
-        parse: impl Fn(&str) -> Synthesis + Clone + Send + Sync + 'static,
-        debated: impl Fn(&Seat) -> bool,
-    ) -> Result<()> {
-        let first = first.map(|seat| seat.index);
-        let others = self.opening.synthesizers.iter().copied().filter(|seat| Some(*seat) != first);
-        let order = first.into_iter().chain(others).filter_map(|seat| self.seats.get(seat));
-        let (living, rest): (Vec<&Seat>, Vec<&Seat>) = order.partition(|seat| self.is_living(seat));
-        let broken_off = self.state().broken_off.clone();
-        let broken_off = broken_off.map(|text| Quoted { name: CONCLUDED_EARLY.into(), text });
-        for seat in living.into_iter().chain(rest).filter(|seat| self.is_in(seat)) {
-            let (parse, debated, messages) = (parse.clone(), debated(seat), self.state().messages);
-            let broken_off = broken_off.clone();
-            let parse = Box::new(move |text: &str| {
-                let mut read = Synthesis { messages, debated, ..parse(text) };
-                read.more.extend(broken_off.clone());
-                Parts::Synthesis(Box::new(read))
-            });
-            let cue = Cue {
-                speech: Speech::Synthesis,
-                role: None,
-                round: None,
-                words: Some(SYNTHESIS_WORDS),
-                is_form: false,
-                prompt: prompt(seat),
-                parse,
-            };
-            // Not `say`: one voice is enough to conclude.
-            if self.turn(seat, cue, false).await?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(self.too_few("no model could write the synthesis"))
-    }
-
     async fn turn(&self, seat: &Seat, cue: Cue, parallel: bool) -> Result<Option<Spoken>> {
         let Attempt { outcome, .. } = self.attempt(seat, &cue, parallel).await?;
         let Outcome::Said(said) = outcome else { return Ok(None) };
@@ -533,40 +445,6 @@ impl Floor {
         said
     }
 
-    /// Sets money aside for a call with a prompt of so many characters before it is made; a call
-    /// that may break the limit is not made. Where a run concludes at its limit, every other call
-    /// leaves money for that, and the conclusion is made while any is left.
-    fn reserve(&self, seat: &Seat, chars: usize, speech: Speech) -> Result<f64> {
-        let Some(price) = &seat.price else { return Ok(0.0) };
-        let expected = price(&Usage::guess(chars, None));
-        let concludes = self.opening.concludes_at_limit;
-        let is_conclusion = speech == Speech::Synthesis;
-        let kept = if concludes && !is_conclusion { self.conclusion_cost(chars) } else { 0.0 };
-        let mut state = self.state();
-        if let Some(max) = self.opening.max_cost_usd {
-            let spent = state.totals.cost_usd + state.reserved;
-            let is_kept_for = concludes && is_conclusion && spent < max;
-            if spent + expected + kept > max && !is_kept_for {
-                return Err(over_limit(spent, expected, kept, max));
-            }
-        }
-        state.reserved += expected;
-        Ok(expected)
-    }
-
-    /// What the conclusion is expected to cost: it reads about as much as the call before it.
-    fn conclusion_cost(&self, chars: usize) -> f64 {
-        let order = self.opening.synthesizers.iter().filter_map(|seat| self.seats.get(*seat));
-        let next = order.into_iter().find(|seat| self.is_in(seat));
-        let price = next.and_then(|seat| seat.price.as_ref());
-        price.map_or(0.0, |price| price(&Usage::guess(chars, None)))
-    }
-
-    /// Whether a call that has begun only loses its turn by `fault`: the run concludes.
-    fn is_at_limit(&self, fault: &Fault) -> bool {
-        fault.kind == Kind::CostLimit && self.opening.concludes_at_limit
-    }
-
     async fn end_phase(&self, phase: u32, next: u32) -> Result<()> {
         if self.past.phases_ended.contains(&phase) {
             return Ok(());
@@ -606,17 +484,4 @@ impl Floor {
         // A panic while holding it would have ended the run; the numbers are still whole.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
-}
-
-/// The end of a run, or of its talk, for want of money.
-fn over_limit(spent: f64, expected: f64, kept: f64, max: f64) -> Fault {
-    let conclusion = match kept {
-        0.0 => String::new(),
-        _ => format!(" and the conclusion ${kept:.4}"),
-    };
-    let text = format!(
-        "stopped at the cost limit: ${spent:.4} spent or under way, the next call may cost \
-         ${expected:.4}{conclusion}, and max_cost_usd (ALTHING_MAX_COST, --max-cost) is ${max:.2}"
-    );
-    Fault::new(Kind::CostLimit, text)
 }

@@ -4,7 +4,7 @@ mod budget;
 mod limits;
 
 use super::*;
-use crate::event::{Ending, Event, Totals};
+use crate::event::{CONCLUDED_EARLY, Ending, Event, Totals};
 use crate::methods::ALL;
 use crate::methods::tests::kit::{self, Record, Table, ending, render, synthesis, voice};
 use crate::run;

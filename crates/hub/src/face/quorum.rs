@@ -111,8 +111,10 @@ where
         connect(reader, writer, Ndjson::new(LINE_BYTES_MAX), Face(backend.clone()), options);
     let mut driver = std::pin::pin!(driver);
     let ended = tokio::select! {
-        ended = &mut driver => ended,
+        // In this order, so that who asks at once is told what is known without asking anybody.
+        biased;
         never = look::look_around(&backend) => match never {},
+        ended = &mut driver => ended,
         () = left.notified() => {
             backend.place.close();
             finish(&peer, driver.as_mut(), std::future::pending()).await

@@ -150,10 +150,10 @@ async fn only_a_limit_that_somebody_set_ends_a_discussion_and_it_concludes() {
     let synthesis = named(&events, "synthesis")[0]["synthesis"].as_str().unwrap();
     assert!(!synthesis.contains("Concluded early"), "{synthesis}");
 
-    let machine = paid().env("ALTHING_MAX_COST", "0.04");
+    let machine = paid().env("ALTHING_MAX_COST", "0.02");
     let (events, answer) = machine.connect().run(&ids, json!({})).await;
     assert_eq!(answer["result"], json!({"status": "completed"}), "{answer}");
-    assert_eq!(limit(&machine).await, (Some(0.04), true));
+    assert_eq!(limit(&machine).await, (Some(0.02), true));
     let synthesis = named(&events, "synthesis")[0]["synthesis"].as_str().unwrap();
     assert!(synthesis.contains("**Concluded early**"), "{synthesis}");
     assert!(synthesis.contains("max_cost_usd (ALTHING_MAX_COST"), "{synthesis}");
