@@ -2,7 +2,7 @@
 
 use super::{super::flow::Flow, Live};
 use crate::terminal::{BAD, BOLD, DIM, GOOD, WARN, heading, paragraph};
-use althing_assembly::event::{Ending, Opening, Said, Synthesis, Totals};
+use althing_assembly::event::{CONCLUDED_EARLY, Ending, Opening, Said, Synthesis, Totals};
 use althing_assembly::measure;
 use althing_hub::export;
 use althing_stdx::{Kind, text::one_line};
@@ -79,6 +79,10 @@ pub(super) fn verdict(live: &Live, synthesis: &Synthesis, out: &mut String) {
     for (at, line) in how_sure(synthesis).iter().enumerate() {
         let title = if at == 0 { screen.paint(BOLD, "Confidence") } else { " ".repeat(10) };
         out.push_str(&format!("{title}  {line}\n"));
+    }
+    if let Some(early) = synthesis.more.iter().find(|more| more.name == CONCLUDED_EARLY) {
+        let line = format!("{}: {}", early.name, early.text);
+        out.push_str(&format!("\n{}", paragraph(screen, WARN, &line)));
     }
 }
 

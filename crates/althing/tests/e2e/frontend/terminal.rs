@@ -72,13 +72,13 @@ impl Terminal {
 
     /// Presses Enter wherever `asked` stands, until it sees `end`.
     #[track_caller]
-    pub fn goes_on(&self, asked: &[&str], end: &str) {
+    pub fn goes_on(&self, asked: &str, end: &str) {
         self.waits_for(end, || {
             let screen = self.screen();
             if screen.contains(end) {
                 return Some(());
             }
-            if asked.iter().any(|asked| screen.contains(asked)) {
+            if screen.contains(asked) {
                 self.press("Enter");
             }
             None
