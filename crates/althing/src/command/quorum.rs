@@ -1,6 +1,6 @@
-//! `quorum`: the terminal frontend of Quorum with Althing as its backend. Its own launcher starts its own
-//! backend whatever the environment says, and the package lacks the npm packages it needs: the frontend
-//! is started here, and what is missing is installed once.
+//! `quorum`: the terminal frontend of Quorum with Althing as its backend. Its own launcher starts its
+//! own backend whatever the environment says, and the package lacks the npm packages it needs: so the
+//! frontend is started here, and what is missing is installed once.
 
 use super::tell;
 use crate::args::Quorum;

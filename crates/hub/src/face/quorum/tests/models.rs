@@ -305,3 +305,23 @@ async fn what_another_process_adds_is_used_at_once() {
     let valid = client.call("validate_model", json!({"model_id": "gpt-5.1"})).await;
     assert_eq!(valid["valid"], false);
 }
+
+/// Servers that refuse `stream` or `stream_options` are asked without, from the second time on at once.
+#[tokio::test(start_paused = true)]
+async fn servers_without_streams_take_part() {
+    let _still = Still::hold();
+    let upstream = Upstream::start(Options::default());
+    let machine = Machine::new()
+        .env("CUSTOM_BASE_URL", &format!("{}/v1", upstream.url()))
+        .env("CUSTOM_MODELS", "no-stream,no-stream-options")
+        .env("QUORUM_PAUSE_TIMEOUT", "0");
+    let ids = ["no-stream", "no-stream-options"];
+    let (events, answer) = machine.connect().run(&ids, json!({"max_turns": 2})).await;
+    assert_eq!(answer["result"], json!({"status": "completed"}), "{answer}");
+    assert!(events.iter().all(|(_, params)| params["failed"].is_null()), "{events:?}");
+    let refused = |model: &str| {
+        let seen = upstream.requests().into_iter().filter(|seen| seen.model == model);
+        seen.filter(|it| it.stream && it.body.get("stream_options").is_some()).count()
+    };
+    assert_eq!(ids.map(refused), [1, 1]);
+}
