@@ -70,9 +70,9 @@ fn fast_voices_leave_no_method_hanging() {
     select_models(&terminal, "Builder (demo), Skeptic (demo), Scout (demo)");
     for method in ["standard", "delphi", "brainstorm", "tradeoff"] {
         terminal.enter(&format!("/{method} Is rain wet?"));
-        let asked = "Press Enter to continue";
-        terminal.goes_on(asked, "Press ESC to start a new discussion");
-        terminal.press("Escape");
+        let ended = "Press ESC to start a new discussion";
+        terminal.press_until("Enter", "Press Enter to continue", ended);
+        terminal.press_until("Escape", ended, "› Ask a question...");
         terminal.settles_on("› Ask a question...");
     }
     terminal.enter("/quit");

@@ -147,7 +147,9 @@ fn a_server_that_never_answers_delays_nothing() {
     while !request.ends_with(b"\r\n\r\n") {
         match connection.read_to_end(&mut request) {
             Err(e) if e.kind() == ErrorKind::WouldBlock => really_wait(Duration::from_millis(10)),
-            ended => panic!("it was waited for: {ended:?}"),
+            // On a busy machine the server may be given up before this looks.
+            Ok(_) => break,
+            Err(e) => panic!("the request did not come: {e}"),
         }
     }
     assert!(request.starts_with(b"GET /api/tags"), "{}", String::from_utf8_lossy(&request));
