@@ -69,8 +69,8 @@ fn a_run_that_goes_on_still_has_its_picture() {
     let home = Home::with(&upstream);
     let picture = file(&home, "p.gif", GIF);
     let picture = picture.to_str().unwrap();
-    // Three attempts of two turns of each seat are refused, and then the server has recovered.
-    let models = "openai:flaky-12,openai:flaky-12";
+    // Three attempts of both seats are refused, and then the server has recovered.
+    let models = "openai:flaky-6,openai:flaky-6";
     home.run(&["ask", "Well?", "--file", picture, "--models", models]).ends(20);
     std::fs::remove_file(picture).unwrap();
     let before = chats(&upstream).len();
