@@ -81,7 +81,7 @@ async fn any_name_that_can_be_asked_is_a_target() {
 
 #[tokio::test]
 async fn a_target_that_cools_down_is_shown_as_resting() {
-    let upstream = Upstream::start(Options::default().models(&["err-404", "fake-small"]));
+    let upstream = Upstream::start(Options::default().models(["err-404", "fake-small"]));
     let service = service(&[]).await;
     add(&service, "Box", "vllm", &upstream).await.unwrap();
     set(&service, "fast", &["box/err-404", "box/fake-small"]).await.unwrap();
