@@ -3,7 +3,7 @@
 use super::patience::{Begun, Patience};
 use super::router::App;
 use super::wire::Wire;
-use super::{Limits, Options};
+use super::{Limits, Options, Token};
 use crate::service::Service;
 use althing_stdx::{Fault, Kind, Result};
 use hyper::server::conn::http1;
@@ -27,6 +27,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A face that listens. It goes on until the token given to [`serve`] is cancelled.
 pub struct Bound {
     address: SocketAddr,
+    page_key: Token,
     task: JoinHandle<()>,
 }
 
@@ -34,6 +35,11 @@ impl Bound {
     /// Where it really listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address of a page, with what opens it in this run: for the person's eyes only.
+    pub fn page(&self, path: &str) -> String {
+        format!("http://{}{path}?token={}", self.address, self.page_key.secret().expose())
     }
 
     /// Waits until it has stopped and every connection is over.
@@ -61,9 +67,10 @@ pub async fn serve(
     let listener = TcpListener::bind(asked).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let limits = options.limits;
-    let app = Arc::new(App::new(service, options.token, address, limits));
+    let app = Arc::new(App::new(service, options.token, address, limits)?);
+    let page_key = app.page_key();
     let task = tokio::spawn(accept(listener, app, limits, stop));
-    Ok(Bound { address, task })
+    Ok(Bound { address, page_key, task })
 }
 
 async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: CancellationToken) {

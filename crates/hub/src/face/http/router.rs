@@ -1,15 +1,15 @@
 //! Paths to functions, behind the guard.
 
 use super::dialect::{Dialect, anthropic, openai, responses};
-use super::guard::{admit, admit_token};
+use super::guard::{Denied, admit, admit_token};
 use super::reply::{Reply, refusal, text};
 use super::shape::Shape;
-use super::web::{self, Entry, Session, Watchers};
+use super::web::{self, Entry, Session, Watchers, without_key};
 use super::{Limits, Token, embeddings, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
 use crate::service::metrics::prometheus;
-use althing_stdx::{Fault, Kind};
+use althing_stdx::{Fault, Kind, Result};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -52,10 +52,15 @@ impl App {
         token: Token,
         address: SocketAddr,
         limits: Limits,
-    ) -> App {
+    ) -> Result<App> {
         let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
-        let session = Session::new(&token, address.port());
-        App { service, token, session, address, router: router(desk.clone()), desk }
+        let session = Session::begin(address.port())?;
+        Ok(App { service, token, session, address, router: router(desk.clone()), desk })
+    }
+
+    /// What opens the web application in this run.
+    pub(super) fn page_key(&self) -> Token {
+        self.session.key().clone()
     }
 
     /// Answers one request of the client on `line`.
@@ -63,7 +68,7 @@ impl App {
         self: Arc<App>,
         line: Arc<Connection>,
         request: hyper::Request<Incoming>,
-    ) -> Result<Reply, Infallible> {
+    ) -> std::result::Result<Reply, Infallible> {
         let (headers, path) = (request.headers(), request.uri().path());
         let client = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
         line.count(client);
@@ -89,12 +94,13 @@ impl App {
     /// Answers one request to the web application.
     async fn page(&self, request: hyper::Request<Incoming>) -> Reply {
         let (admitted, port) = (admit(request.headers(), self.address), self.address.port());
-        match admitted.and_then(|()| self.session.admit(&request, &self.token, port)) {
+        match admitted.and_then(|()| self.session.admit(&request, port)) {
             Ok(Entry::Open) => {
                 let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;
                 reply
             }
             Ok(Entry::Welcome(to)) => self.session.welcome(&to),
+            Err(Denied::Token) => web::turned_away(&without_key(), Denied::Token.status()),
             Err(denied) => web::turned_away(&denied.fault(self.address), denied.status()),
         }
     }
