@@ -71,7 +71,7 @@ def broken(params):
     """Each of these costs itself; the patch after them arrives."""
     deep = b"[" * 10_000 + b"]" * 10_000
     raw(frame(b'{"jsonrpc":"2.0","id":"utf8","method":"editor/getMessage\xff","params":{}}'))
-    raw(frame(b'[{"jsonrpc":"2.0","id":1,"method":"editor/getMessage"}]'))
+    raw(frame(b'[{"jsonrpc":"2.0","method":"editor/getMessage"},7]'))
     raw(frame(b'{"jsonrpc":"2.0","id":null,"method":"editor/getMessage","params":{}}'))
     raw(frame(b'{"jsonrpc":"2.0","id":"deep","method":"editor/getMessage","params":' + deep + b"}"))
     raw(frame(b'{"jsonrpc":"2.0","id":"cut","method":"editor/getM'))

@@ -19,9 +19,13 @@ await withBrowser(async (browser) => {
     ["running", "attempt 1 of 3", "last word"].every((part) => card.textContent.includes(part))));
   console.log("planning");
 
-  // The service goes away while the run goes on; when it is back the page comes back by itself.
+  // The service goes away while the run goes on; when it is back it says so, and wants its own key.
   await page.waitForFunction(() => document.getElementById("connection").textContent.includes("lost"));
   console.log("offline");
+  const anew = await new Promise((resolve) => process.stdin.once("data", (data) => resolve(String(data).trim())));
+  process.stdin.destroy();
+  await page.waitForFunction(() => document.getElementById("connection").textContent.includes("started anew"));
+  await page.goto(anew, { waitUntil: "domcontentloaded" });
 
   await at(page, "complete");
   await page.waitForFunction(() => !document.getElementById("settled").hidden);

@@ -1,7 +1,7 @@
 // The page of extensions: node extensions.mjs PACKAGES ADDRESS SCREENSHOT. Behind it are the examples and one
 // whose texts try to be more than text.
 import { check, text, watched, withBrowser } from "./browser.mjs";
-import { answered, asked, click, closeAsked, logged, opened, press, until } from "./studio.mjs";
+import { answered, asked, calm, click, closeAsked, logged, opened, press, sent, until, write } from "./studio.mjs";
 
 const [address, screenshot] = process.argv.slice(3);
 
@@ -34,6 +34,7 @@ await withBrowser(async (browser) => {
   await page.focus("[data-command='echo/show']");
   await page.keyboard.press("Enter");
   await asked(page, "1: MSH|");
+  await calm(page);
   await page.keyboard.press("Escape");
   await answered(page);
 
@@ -72,8 +73,9 @@ await withBrowser(async (browser) => {
   // A window opens by a click, and its closing reaches the extension; then the other way round. Without a screen
   // every page has the focus, so that only the person can be sure: windows.mjs is with one.
   await page.evaluate(() => {
-    const open = window.open.bind(window);
-    window.open = (url, name, features) => {
+    const opener = document.getElementById("opener").contentWindow;
+    const open = opener.open.bind(opener);
+    opener.open = (url, name, features) => {
       window.features = features;
       return open(url, name, features);
     };
@@ -116,12 +118,8 @@ await withBrowser(async (browser) => {
   check(found.icon.includes("<rect") && !/script|onload|href/.test(found.icon), found.icon);
 
   // What the person types is what extensions see; what is not allowed is refused.
-  await page.$eval("#text", (it) => {
-    it.value = it.value.replace("JANE", "MARY");
-    it.dispatchEvent(new Event("input"));
-  });
-  await click(page, ".actions", "Apply");
-  await page.waitForFunction(() => document.getElementById("apply").disabled);
+  await write(page, "JANE", "MARY");
+  await sent(page);
   await click(page, ".actions", "Save");
   await page.waitForFunction(() => document.getElementById("news").textContent === "saved");
   await logged(page, "/adt.hl7 false");
@@ -162,12 +160,8 @@ await withBrowser(async (browser) => {
 
   // What the person does not touch keeps its line end, whatever they do around it.
   const type = async (from, to) => {
-    await page.$eval("#text", (it, from, to) => {
-      it.value = it.value.replace(from, to);
-      it.dispatchEvent(new Event("input"));
-    }, from, to);
-    await click(page, ".actions", "Apply");
-    await page.waitForFunction(() => document.getElementById("apply").disabled);
+    await write(page, from, to);
+    await sent(page);
     return page.evaluate(async () => (await (await fetch("/ui/extensions/document")).json()).text);
   };
   for (const [from, to, want] of [
@@ -181,9 +175,9 @@ await withBrowser(async (browser) => {
   }
 
   // The log by extension, by level and by words.
-  const events = await page.$$eval("#log-extension option", (all) => all.find((it) => it.textContent === "Events").value);
+  const events = await page.$$eval("#log-extension option", (all) => all.find((it) => it.textContent === "node events.mjs").value);
   await page.select("#log-extension", events);
-  await page.waitForFunction(() => [...document.querySelectorAll("#log li")].every((it) => it.textContent.includes("Events,")));
+  await page.waitForFunction(() => [...document.querySelectorAll("#log li")].every((it) => it.textContent.includes("node events.mjs,")));
   await logged(page, "opened: ");
   await page.select("#log-extension", "");
   await page.select("#log-level", "1");

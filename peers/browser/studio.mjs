@@ -14,12 +14,24 @@ export const asked = (page, part) => page.waitForFunction((part) => {
   return dialogue.open && dialogue.textContent.includes(part);
 }, {}, part);
 
+/** The dialogue listens, which it does not at first. */
+export const calm = (page) => page.waitForFunction(() => document.querySelector("#dialogue .box:not([inert])"));
+
+/** What was typed is where the message is. */
+export const sent = (page) => page.waitForFunction(() => !document.getElementById("text").hasAttribute("data-own"));
+
+/** Types as a person does it, at once. */
+export const write = (page, from, to) => page.$eval("#text", (it, from, to) => {
+  it.value = it.value.replace(from, to);
+  it.dispatchEvent(new Event("input"));
+}, from, to);
+
 export const answered = (page) => page.waitForFunction(() => !document.getElementById("dialogue").open);
 
 /** Clicks the button, or what else, that says so. */
 export async function click(page, within, word, kind = "button") {
   const handle = await page.waitForFunction((within, word, kind) => [...document.querySelectorAll(`${within} ${kind}`)]
-    .find((it) => it.textContent.trim() === word && !it.disabled), {}, within, word, kind);
+    .find((it) => it.textContent.trim() === word && !it.disabled && !it.closest("[inert]")), {}, within, word, kind);
   await handle.click();
 }
 
@@ -29,9 +41,9 @@ export async function opened(browser, page, command = "windows/open", place = "#
   const before = (await browser.pages()).length;
   await press(page, command);
   await page.waitForSelector(`${place} li`);
-  const url = await text(page, `${place} strong`);
+  const url = await text(page, `${place} .address`);
   check(/^http:\/\/127\.0\.0\.1:\d+\/$/.test(url), `the bar says ${url}`);
-  check((await text(page, `${place} li`)).startsWith("Windows wants to open"), "the bar says not who");
+  check((await text(page, `${place} li`)).startsWith("python3 windows.py wants to open"), "the bar says not who");
   check((await browser.pages()).length === before, "a window opened without a click");
   const target = browser.waitForTarget((it) => it.url() === url);
   await click(page, place, "Open");
@@ -41,8 +53,23 @@ export async function opened(browser, page, command = "windows/open", place = "#
     try { return window.opener.document.body !== null; } catch { return false; }
   });
   check(!reaches, "the window reads our page");
+  await sendAway(window, page);
   await page.waitForFunction((place) => document.querySelector(place).textContent.includes("has open http"), {}, place);
   return window;
+}
+
+/** What a window may try with the page that opened it: to show something else in its place. */
+async function sendAway(window, page) {
+  const here = page.url();
+  await page.evaluate(() => { window.stays = true; });
+  await window.evaluate(() => {
+    for (const way of [(it) => it, (it) => it.parent, (it) => it.top, (it) => it.parent.parent]) {
+      try { way(window.opener).location = "about:blank#away"; } catch { /* Refused, as it should be. */ }
+    }
+  });
+  // A page that is on its way elsewhere does not come back to do this.
+  await page.evaluate(() => fetch("/ui/extensions/state"));
+  check(page.url() === here && await page.evaluate(() => window.stays), "the window sent our page away");
 }
 
 /** Waits until the extension has heard of so many closes. */

@@ -17,7 +17,8 @@ pub use ask::{Ask, Output, Plan, Synthesizer};
 use clap::{Args, Parser, Subcommand};
 use extensions::EXTENSIONS_HELP;
 pub use extensions::{
-    AddExtension, Extensions, Grant, InspectExtensions, LogLevel, RunExtensions, Session,
+    AddExtension, ExtensionLanguage, Extensions, Grant, InspectExtensions, LogLevel, RunExtensions,
+    Session,
 };
 pub use history::{Export, History, Resume, Show};
 pub use models::{ModelAction, ModelList, Models};

@@ -11,6 +11,9 @@ use std::fmt;
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
+    /// What the person calls it; its path where that is empty.
+    #[serde(default)]
+    pub name: String,
     /// The program; without `args` a whole command line, split as a shell would.
     pub path: String,
     /// Its arguments. With any, `path` is taken as it is.
@@ -19,6 +22,10 @@ pub struct Entry {
     /// Variables of its environment, on top of all others.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Variables of the host's environment that it gets, beside the usual ones: names, or the start of
+    /// names with a `*` after it.
+    #[serde(default)]
+    pub inherit: Vec<String>,
     /// Whether it is started.
     #[serde(default = "yes")]
     pub enabled: bool,
@@ -48,9 +55,11 @@ impl Entry {
     /// An extension by its command line, with all that Hermes would let it do.
     pub fn new(path: impl Into<String>) -> Entry {
         Entry {
+            name: String::new(),
             path: path.into(),
             args: vec![],
             env: BTreeMap::new(),
+            inherit: vec![],
             enabled: true,
             grants: Grant::usual(),
             restart: None,

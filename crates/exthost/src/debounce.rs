@@ -22,11 +22,6 @@ impl Debounce {
         self.due
     }
 
-    /// Forgets what was not told yet.
-    pub(crate) fn clear(&mut self) {
-        self.due = None;
-    }
-
     /// Whether to tell now.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         self.due.take_if(|due| *due <= now).is_some()
@@ -46,8 +41,5 @@ mod tests {
         [0, 400, 800].into_iter().for_each(|ms| debounce.changed(at(ms)));
         assert_eq!(debounce.wake(), Some(at(1300)));
         assert!(!debounce.take(at(1299)) && debounce.take(at(1300)) && !debounce.take(at(1300)));
-        debounce.changed(at(2000));
-        debounce.clear();
-        assert!(!debounce.take(at(9000)));
     }
 }

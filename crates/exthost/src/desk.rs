@@ -30,7 +30,7 @@ pub trait Desk: Send + Sync + 'static {
 pub struct Question {
     /// Whose it is.
     pub extension: String,
-    /// What that calls itself.
+    /// What the person calls that.
     pub name: String,
     /// What it asks.
     #[serde(flatten)]

@@ -2,8 +2,8 @@
 //! on another thread and on a copy; all others go on meanwhile.
 
 use crate::code;
-use crate::debounce::Debounce;
 use crate::document::{Document, Format};
+use crate::draft::{Editor, Hand};
 use crate::extension::Extension;
 use crate::grant::Grant;
 use crate::shared::{Event, Shared};
@@ -18,12 +18,6 @@ use tokio::time::Instant;
 const AT_ONCE_BYTES_MAX: usize = 64 << 10;
 /// How often a change is made because the message was changed while it was made. Then it is refused.
 const TRIES_MAX: usize = 4;
-
-pub(crate) struct Editor {
-    pub(crate) document: Document,
-    pub(crate) revision: u64,
-    pub(crate) debounce: Debounce,
-}
 
 /// How many bytes a change looks at: those of the message and those that are given, so many times.
 pub(crate) struct Work {
@@ -54,6 +48,7 @@ impl Shared {
     /// anew on what they left.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
+        by: &str,
         work: Work,
         change: impl Fn(&mut Document) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Result<T, Error> {
@@ -66,7 +61,7 @@ impl Shared {
             let (changed, outcome) = away(bytes.saturating_mul(work.times), made).await??;
             let mut editor = self.editor();
             if editor.revision == revision {
-                self.put(&mut editor, changed);
+                self.put(&mut editor, changed, Hand::of(by));
                 return Ok(outcome);
             }
         }
@@ -75,10 +70,22 @@ impl Shared {
     }
 
     /// Takes a changed message, and tells of it if it is another one.
-    pub(crate) fn put(&self, editor: &mut Editor, mut changed: Document) {
+    pub(crate) fn put(&self, editor: &mut Editor, changed: Document, hand: Hand<'_>) {
         if editor.document.text() == changed.text() {
             return;
         }
+        editor.remember(changed.text(), hand);
+        self.replace(editor, changed);
+    }
+
+    /// Takes the last change back, or does again what was taken back; false if there is none.
+    pub(crate) fn step(&self, editor: &mut Editor, is_undo: bool) -> bool {
+        let Some(text) = editor.step(is_undo) else { return false };
+        self.replace(editor, Document::new(editor.document.form(), text));
+        true
+    }
+
+    fn replace(&self, editor: &mut Editor, mut changed: Document) {
         // It may have been saved meanwhile.
         editor.document.file().cloned().into_iter().for_each(|file| changed.set_file(file));
         editor.document = changed;

@@ -86,6 +86,7 @@ pub(crate) struct Status {
     pub(crate) gate: Gate,
     pub(crate) log: Log,
     pub(crate) feed: Option<mpsc::Sender<Notice>>,
+    crashes: usize,
 }
 
 impl Extension {
@@ -97,6 +98,7 @@ impl Extension {
             gate: Gate::default(),
             log: Log::new(Instant::now()),
             feed: None,
+            crashes: 0,
         };
         let (poke, at_message) = (Notify::new(), tokio::sync::Mutex::new(()));
         Extension { id, entry, control, poke, at_message, status: Mutex::new(status) }
@@ -106,10 +108,9 @@ impl Extension {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it calls itself, or how it was configured.
-    pub(crate) fn name(&self) -> String {
-        let status = self.status();
-        status.manifest.as_ref().map_or_else(|| self.entry.path.clone(), |it| it.name.clone())
+    /// What the person called it: what it calls itself is its own choice, and may be another's name.
+    pub(crate) fn name(&self) -> &str {
+        if self.entry.name.is_empty() { &self.entry.path } else { &self.entry.name }
     }
 
     /// Puts a notification in line; false if there is no room or nobody to read it.
@@ -128,6 +129,7 @@ impl Extension {
     pub(crate) fn entered(&self, phase: &Phase) -> VecDeque<String> {
         let mut status = self.status();
         status.state = phase.into();
+        status.crashes += matches!(phase, Phase::Waiting { .. } | Phase::Failed { .. }) as usize;
         status.is_refused = matches!(phase, Phase::Stopping { then: Then::Fail(_), .. });
         if status.state == State::Running {
             return VecDeque::new();
@@ -145,10 +147,12 @@ impl Extension {
         let status = self.status();
         ExtensionInfo {
             id: self.id.clone(),
+            name: self.name().to_string(),
             path: self.entry.path.clone(),
             state: status.state.clone(),
             manifest: status.manifest.as_deref().cloned(),
             open_requests: status.gate.open_requests(),
+            crashes: status.crashes,
         }
     }
 
@@ -173,6 +177,8 @@ impl Status {
 pub struct ExtensionInfo {
     /// Its name for programs.
     pub id: String,
+    /// What the person called it.
+    pub name: String,
     /// As configured.
     pub path: String,
     /// Where it is in its life.
@@ -181,4 +187,6 @@ pub struct ExtensionInfo {
     pub manifest: Option<Manifest>,
     /// Its requests that wait for an answer.
     pub open_requests: usize,
+    /// How often it ended although nobody wanted that.
+    pub crashes: usize,
 }

@@ -1,11 +1,14 @@
 //! The host: all extensions, the message they share, and what a face may do with them.
 
+#[cfg(test)]
+mod tests;
+
 use crate::code;
 use crate::config::{self, Entry};
-use crate::debounce::Debounce;
 use crate::desk::Desk;
 use crate::document::Document;
-use crate::editor::{Editor, with_file};
+use crate::draft::{Draft, Editor, Hand};
+use crate::editor::with_file;
 use crate::extension::{Extension, ExtensionInfo, State};
 use crate::lifecycle::{Input, Reason};
 use crate::log::LogLine;
@@ -78,8 +81,7 @@ impl Host {
             (Arc::new(Extension::new(id, entry, control)), controlled)
         });
         let (extensions, controls): (Vec<_>, Vec<_>) = made.unzip();
-        let editor =
-            Editor { document: setup.document, revision: 0, debounce: Debounce::default() };
+        let editor = Editor::new(setup.document);
         let shared = Arc::new(Shared {
             desk: setup.desk,
             models: setup.models,
@@ -167,31 +169,75 @@ impl Host {
         self.shared.editor().revision
     }
 
+    /// All that is known of the message now.
+    pub fn draft(&self) -> Draft {
+        self.shared.editor().draft()
+    }
+
     /// The person typed: this is the text now, whatever it is.
     pub fn edit(&self, text: &str) {
         let mut editor = self.shared.editor();
         let changed = Document::new(editor.document.form(), text);
-        self.shared.put(&mut editor, changed);
+        self.shared.put(&mut editor, changed, Hand::person(false));
+    }
+
+    /// The same, if nothing else has changed the message since `revision`; else false, and nothing
+    /// is changed. With `joins` it is one step with what was typed just before.
+    pub fn edit_at(&self, revision: u64, text: &str, joins: bool) -> bool {
+        let mut editor = self.shared.editor();
+        let is_last = editor.revision == revision;
+        if is_last {
+            let changed = Document::new(editor.document.form(), text);
+            self.shared.put(&mut editor, changed, Hand::person(joins));
+        }
+        is_last
+    }
+
+    /// Takes back what was last done to the message, by whomever; false if there is nothing.
+    pub fn undo(&self) -> bool {
+        self.shared.step(&mut self.shared.editor(), true)
+    }
+
+    /// Does again what was taken back last; false if there is nothing.
+    pub fn redo(&self) -> bool {
+        self.shared.step(&mut self.shared.editor(), false)
     }
 
     /// Another message is in the editor.
     pub fn open(&self, document: Document) {
-        let params = with_file(json!({ "isNew": document.file().is_none() }), &document);
+        self.open_over(document, true);
+    }
+
+    /// The same; but a message with changes that nobody saved gives way only to who `discards` them.
+    pub fn open_over(&self, document: Document, discards: bool) -> bool {
         let mut editor = self.shared.editor();
-        editor.document = document;
-        editor.revision += 1;
-        // What was not told of the old message is not said of the new one.
-        editor.debounce.clear();
+        if editor.is_changed() && !discards {
+            return false;
+        }
+        editor.open(document);
         let revision = editor.revision;
         drop(editor);
         self.shared.tell(Event::DocumentChanged { revision });
+        self.tell_opened();
+        true
+    }
+
+    /// Tells who wants to know that the message was opened. Extensions that start later do not hear of
+    /// it by themselves.
+    pub fn tell_opened(&self) {
+        let document = self.document();
+        let params = with_file(json!({ "isNew": document.file().is_none() }), &document);
         self.tell_subscribed("message/opened", |events| events.opened, &params);
     }
 
-    /// The message was written to a file; `save_as` if to another one than before.
-    pub fn saved(&self, file: PathBuf, save_as: bool) {
+    /// `text` was written to a file; `save_as` if to another one than before.
+    pub fn saved(&self, file: PathBuf, text: &str, save_as: bool) {
         let params = json!({ "filePath": file.to_string_lossy(), "saveAs": save_as });
-        self.shared.editor().document.set_file(file);
+        let mut editor = self.shared.editor();
+        editor.saved(file, text);
+        let revision = editor.revision;
+        drop(editor);
+        self.shared.tell(Event::DocumentChanged { revision });
         self.tell_subscribed("message/saved", |events| events.saved, &params);
     }
 
@@ -248,15 +294,17 @@ impl Host {
         self.until(|state| state.is_over() || *state == State::Running).await;
     }
 
-    /// Waits until all extensions have been quiet for so long: no open request, no waiting command
-    /// and no message. A command has no end of its own; this is as near to one as it gets.
+    /// Waits until all extensions have been quiet for so long: no open request, no waiting command,
+    /// no open window, no message and no output. A command has no end of its own; this is as near to
+    /// one as it gets.
     pub async fn quiet(&self, quiet: Duration) {
         loop {
             let last = *self.shared.active.borrow();
             sleep_until(last + quiet).await;
             let is_idle = |extension: &Arc<Extension>| extension.status().gate.is_idle();
             let is_last = *self.shared.active.borrow() == last;
-            if is_last && self.shared.extensions.iter().all(is_idle) {
+            let are_idle = self.shared.extensions.iter().all(is_idle);
+            if is_last && are_idle && self.shared.windows().is_empty() {
                 return;
             }
             if is_last {

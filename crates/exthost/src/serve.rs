@@ -66,6 +66,16 @@ fn read<T: DeserializeOwned>(params: &str) -> Result<T, Error> {
         .map_err(|error| Error::of(Kind::InvalidParams, format_args!("invalid params: {error}")))
 }
 
+#[cfg(test)]
+#[test]
+fn every_method_is_documented() {
+    let page = include_str!("../../../docs/protocols/hermes-methods.md");
+    for Method { name, grant, .. } in METHODS {
+        let row = format!("| `{name}`, `{}` |", grant.name());
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
 impl Session {
     fn find(&self, name: &str) -> Result<&'static Method, Error> {
         if name == "initialize" {

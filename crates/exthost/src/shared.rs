@@ -1,7 +1,7 @@
 //! What all parts of the host share: the message, the person, the windows, the events.
 
 use crate::desk::Desk;
-use crate::editor::Editor;
+use crate::draft::Editor;
 use crate::extension::Extension;
 use crate::log::{Level, LogLine, Source};
 use crate::models::Models;
@@ -81,6 +81,10 @@ impl Shared {
 
     pub(crate) fn log(&self, extension: &Extension, source: Source, level: Level, said: &str) {
         let now = Instant::now();
+        if source != Source::Host {
+            // Who prints is at work.
+            self.active.send_replace(now);
+        }
         let at_ms = now.duration_since(self.started).as_millis() as u64;
         let kept = extension.status().log.add((source, level, said), now, at_ms);
         for line in kept {

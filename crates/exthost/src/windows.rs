@@ -82,6 +82,11 @@ impl Windows {
         self.open.values().filter(move |window| window.extension == extension)
     }
 
+    /// Whether none is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// All that are open.
     pub(crate) fn all(&self) -> Vec<Window> {
         self.open.values().cloned().collect()
@@ -110,10 +115,16 @@ pub(crate) fn check_url(url: &str) -> Result<(), Error> {
     if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
         return wrong("only http and https are opened");
     }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if host.is_empty() || host.starts_with(':') {
         return wrong("it has no host");
+    }
+    if host.contains('@') {
+        return wrong("a name before its host reads like another host; leave it out");
+    }
+    // Letters of other alphabets look like those of this one, and some turn the order around.
+    if !url.is_ascii() {
+        return wrong("it must be ASCII: hosts as xn--…, all else as %XX");
     }
     Ok(())
 }
@@ -139,6 +150,10 @@ mod tests {
             "http://a\n",
             "http:\\\\x",
             "http://u@/",
+            "http://accounts.example.com@evil.example/",
+            "http://u:p@x/",
+            "http://ex\u{430}mple.org/",
+            "http://x/\u{202e}gro.elpmaxe",
             &long,
         ];
         for bad in bad {

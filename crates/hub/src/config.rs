@@ -28,7 +28,7 @@ mod world;
 pub use agents::{AGENTS, AgentConfig, agents_on_path};
 pub use choice::{Choice, Execution, Format, Synthesizer};
 pub use edit::{add_extension, enable_extension, remove_extension};
-pub use extensions::ExtensionConfig;
+pub use extensions::{ExtensionConfig, check_name as check_extension_name};
 pub use file::{TEMPLATE, init};
 pub(crate) use logins::login_flow;
 pub use own::HTTP_ADDRESS;

@@ -2,6 +2,7 @@
 //! file, and a person, who sits at a page ([`Table`]) or wherever
 //! another [`Desk`] is.
 
+mod data;
 mod file;
 mod icon;
 mod models;
@@ -13,7 +14,7 @@ pub use althing_exthost::desk::{Answer, Answers, Ask, Buttons, Desk, Nobody, Pic
 pub use althing_exthost::document::{Document, Form};
 pub use althing_exthost::record::{self, Recorder, replay};
 pub use althing_exthost::{Entry, Error, Event, Grant, Host, Level, Restart, State, Window, code};
-pub use file::{open, save};
+pub use file::{open, save, save_over};
 pub use models::Voices;
 pub use picker::Folder;
 pub use studio::{Deed, Studio};
@@ -23,21 +24,26 @@ use crate::config::{Config, ExtensionConfig, World};
 use crate::workers::log::{self, Log};
 pub use althing_exthost::{LogSink, Models};
 use althing_exthost::{Setup, Source};
+use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where logs and data are, below the folder of our data.
+/// Where logs are, and what nobody saved, below the folder of our data.
 const LOGS: &str = "extensions/logs";
-const DATA: &str = "extensions/data";
+const UNSAVED: &str = "extensions/unsaved";
+
+/// Characters of the name under which an extension is shown.
+const NAME_CHARS_MAX: usize = 60;
 
 /// Extensions that are to be run together.
 pub struct Troupe {
     /// In the order in which they count.
     pub members: Vec<ExtensionConfig>,
     logs: PathBuf,
-    data: PathBuf,
+    unsaved: PathBuf,
+    data: data::DataFolder,
 }
 
 impl Troupe {
@@ -67,8 +73,20 @@ impl Troupe {
     }
 
     fn of(config: &Config, members: Vec<ExtensionConfig>) -> Troupe {
-        let (logs, data) = (config.data_dir.join(LOGS), config.data_dir.join(DATA));
-        Troupe { members, logs, data }
+        let ours = &config.data_dir;
+        let (logs, unsaved) = (ours.join(LOGS), ours.join(UNSAVED));
+        let mut members = members;
+        for member in &mut members {
+            member.entry.name = shown_name(&member.name);
+        }
+        Troupe { members, logs, unsaved, data: data::DataFolder::beside(ours) }
+    }
+
+    /// Keeps a message that nobody saved, when the program ends; gives where.
+    pub fn keep(&self, document: &Document) -> Result<PathBuf> {
+        let name = document.file().and_then(|file| file.file_name());
+        let name = name.map_or("message".into(), |name| name.to_string_lossy().into_owned());
+        file::keep(&self.unsaved, &name, document.text())
     }
 
     /// Starts them around a document. `heard` gets every line of their logs, with their names.
@@ -81,7 +99,7 @@ impl Troupe {
         heard: Option<LogSink>,
     ) -> Host {
         let entries = self.members.iter().map(|member| member.entry.clone()).collect();
-        let mut setup = Setup::new(entries, document, desk, self.data.clone());
+        let mut setup = Setup::new(entries, document, desk, self.data.ready());
         (setup.models, setup.recorder) = (models, recorder);
         let names = Arc::new(Mutex::new(HashMap::new()));
         setup.log_sink = Some(self.sink(names.clone(), heard));
@@ -129,6 +147,13 @@ pub fn logs(
     };
     let read = |name: String| Log::new(&folder, &name).last(lines_max).map(|lines| (name, lines));
     names.into_iter().map(read).collect()
+}
+
+/// What a person sees of a name or a command line: its words without their folders.
+fn shown_name(name: &str) -> String {
+    let last = |word: &str| word.rsplit('/').next().unwrap_or_default().replace(['\'', '"'], "");
+    let words: Vec<String> = name.split_whitespace().map(last).collect();
+    one_line(&words.join(" "), NAME_CHARS_MAX)
 }
 
 /// A command line as the name of a file: its last word without a folder.

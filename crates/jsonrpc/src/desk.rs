@@ -1,6 +1,7 @@
 //! Where the messages of the other side arrive and its requests are served.
 
 use crate::{
+    batch::{self, Batch},
     error::{Ended, Error, INVALID_REQUEST},
     framing::{Frame, Framing},
     handler::{Canceller, Cx, Handler, Trouble},
@@ -40,6 +41,8 @@ struct Request {
     id: Option<Arc<RawValue>>,
     method: String,
     params: Box<RawValue>,
+    /// With whose answers its own goes back.
+    batch: Option<Arc<Batch>>,
 }
 
 impl<'a, H: Handler> Desk<'a, H> {
@@ -128,17 +131,50 @@ impl<'a, H: Handler> Desk<'a, H> {
                 self.trouble(Trouble::Bad(what));
                 self.broken(&start, None, Error::new(INVALID_REQUEST, what))
             }
-            Frame::Body(body) => match message::parse(&body) {
-                Ok(message) => {
-                    self.broken = 0;
-                    self.hear(message)
+            Frame::Body(body) => {
+                let takes_batches = self.peer.shared().options.batches;
+                match takes_batches.then(|| batch::split(&body)).flatten() {
+                    Some(all) => self.take_all(all),
+                    None => self.take_one(&body),
                 }
+            }
+        }
+    }
+
+    fn take_one(&mut self, body: &[u8]) -> Result<(), Ended> {
+        match message::parse(body) {
+            Ok(message) => {
+                self.broken = 0;
+                self.hear(message, None)
+            }
+            Err(Invalid { id, error }) => {
+                self.trouble(Trouble::Invalid(&error));
+                self.broken(body, id, error)
+            }
+        }
+    }
+
+    /// Takes the messages of a batch. Those that cannot be read are answered with the others.
+    fn take_all(&mut self, all: Vec<Result<Incoming, Invalid>>) -> Result<(), Ended> {
+        self.broken = 0;
+        let wants_answer = |one: &&Result<Incoming, Invalid>| match one {
+            Ok(message) => matches!(message, Incoming::Request { .. }),
+            Err(invalid) => invalid.id.is_some(),
+        };
+        let answers = all.iter().filter(wants_answer).count();
+        let batch = Arc::new(Batch::new(answers));
+        for one in all {
+            match one {
+                Ok(message) => self.hear(message, Some(&batch))?,
                 Err(Invalid { id, error }) => {
                     self.trouble(Trouble::Invalid(&error));
-                    self.broken(&body, id, error)
+                    if id.is_some() {
+                        self.refuse(id.as_deref(), Some(&batch), NullId::Unreadable, error)?;
+                    }
                 }
-            },
+            }
         }
+        Ok(())
     }
 
     /// Answers a frame that is no message, or fails the call that it would have answered.
@@ -154,23 +190,24 @@ impl<'a, H: Handler> Desk<'a, H> {
             return Err(Ended::Broken { frames: self.broken });
         }
         if id.is_some() || !options.guess_ids {
-            return self.refuse(id.as_deref(), NullId::Unreadable, error);
+            return self.refuse(id.as_deref(), None, NullId::Unreadable, error);
         }
         let sketch = message::sketch(text);
         match (sketch.is_response(), sketch.id) {
-            (false, id) => self.refuse(id.as_deref(), NullId::Unreadable, error),
-            (true, Some(id)) => self.hear(Incoming::Response { id, outcome: Err(error) }),
+            (false, id) => self.refuse(id.as_deref(), None, NullId::Unreadable, error),
+            (true, Some(id)) => self.hear(Incoming::Response { id, outcome: Err(error) }, None),
             (true, None) => Ok(()),
         }
     }
 
-    fn hear(&mut self, message: Incoming) -> Result<(), Ended> {
+    fn hear(&mut self, message: Incoming, batch: Option<&Arc<Batch>>) -> Result<(), Ended> {
         match message {
             Incoming::Request { id, method, params } => {
-                self.start(Request { id: Some(id.into()), method, params })
+                let batch = batch.cloned();
+                self.start(Request { id: Some(id.into()), method, params, batch })
             }
             Incoming::Notification { method, params } => {
-                self.start(Request { id: None, method, params })
+                self.start(Request { id: None, method, params, batch: None })
             }
             Incoming::Response { id, outcome } => {
                 if let Err(outcome) = self.peer.shared().calls.answer(&id, outcome) {
@@ -197,16 +234,23 @@ impl<'a, H: Handler> Desk<'a, H> {
         if request.id.is_none() {
             self.trouble(Trouble::Failed { method: &request.method, error: &busy });
         }
-        self.refuse(request.id.as_deref(), NullId::Always, busy)
+        self.refuse(request.id.as_deref(), request.batch.as_deref(), NullId::Always, busy)
     }
 
     /// Answers at once, room or not. `level` is what it takes to answer one without an id.
-    fn refuse(&self, id: Option<&RawValue>, level: NullId, error: Error) -> Result<(), Ended> {
+    fn refuse(
+        &self,
+        id: Option<&RawValue>,
+        batch: Option<&Batch>,
+        level: NullId,
+        error: Error,
+    ) -> Result<(), Ended> {
         let options = &self.peer.shared().options;
         if id.is_none() && options.null_id < level {
             return Ok(());
         }
-        let bytes = self.peer.shared().outbox.push_now(&self.peer.answer(id, &Err(error)));
+        let Some(answer) = self.peer.answer(id, batch, &Err(error)) else { return Ok(()) };
+        let bytes = self.peer.shared().outbox.push_now(&answer);
         match options.when_full {
             WhenFull::Refuse { outbox_bytes_hard_max } if bytes > outbox_bytes_hard_max => {
                 Err(Ended::OutboxFull { bytes })
@@ -222,7 +266,7 @@ impl<'a, H: Handler> Desk<'a, H> {
 
 /// Serves one request and answers it. The answer waits for room here, where nobody else does.
 async fn serve<H: Handler>(handler: &H, peer: &Peer, request: Request) {
-    let Request { id, method, params } = request;
+    let Request { id, method, params, batch } = request;
     let (handle, registration) = AbortHandle::new_pair();
     let cx = Cx { peer: peer.clone(), id: id.clone(), canceller: Canceller(handle) };
     let work = async {
@@ -244,7 +288,9 @@ async fn serve<H: Handler>(handler: &H, peer: &Peer, request: Request) {
             return;
         }
     }
-    // Fails only when the connection is over, and then nobody waits for the answer.
-    let _ = peer.shared().outbox.push(&peer.answer(id.as_deref(), &outcome)).await;
+    if let Some(answer) = peer.answer(id.as_deref(), batch.as_deref(), &outcome) {
+        // Fails only when the connection is over, and then nobody waits for the answer.
+        let _ = peer.shared().outbox.push(&answer).await;
+    }
     handler.answered(peer);
 }

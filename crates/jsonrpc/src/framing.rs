@@ -97,6 +97,13 @@ struct ByteOrderMark {
 impl ByteOrderMark {
     const BYTES: &[u8] = b"\xef\xbb\xbf";
 
+    /// Takes the mark off a message: there are programs that put it before each.
+    fn trim(body: &mut BytesMut) {
+        if body.starts_with(Self::BYTES) {
+            body.advance(Self::BYTES.len());
+        }
+    }
+
     /// Whether the stream is past its mark; `false` means "feed me more bytes".
     fn skip(&mut self, buf: &mut BytesMut) -> bool {
         if self.is_past {

@@ -41,6 +41,7 @@
 
 #![warn(missing_docs)]
 
+mod batch;
 mod calls;
 mod desk;
 mod driver;

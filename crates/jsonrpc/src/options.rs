@@ -20,6 +20,9 @@ pub struct Options {
     pub omit_empty_data: bool,
     /// Gives a handler `null` for parameters that are missing or `null`, instead of an empty object.
     pub null_params: bool,
+    /// Takes several messages that come as one array, and answers them with one array. Otherwise that
+    /// is no message.
+    pub batches: bool,
 }
 
 impl Options {
@@ -34,6 +37,7 @@ impl Options {
             guess_ids: false,
             omit_empty_data: false,
             null_params: false,
+            batches: false,
         }
     }
 
@@ -47,6 +51,7 @@ impl Options {
             guess_ids: true,
             omit_empty_data: true,
             null_params: false,
+            batches: false,
         }
     }
 }

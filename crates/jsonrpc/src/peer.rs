@@ -1,6 +1,7 @@
 //! The other side of a connection, to call and to notify.
 
 use crate::{
+    batch::Batch,
     calls::Calls,
     error::{CallError, Error},
     framing::Framing,
@@ -94,9 +95,19 @@ impl Peer {
         self.shared.outbox.push(&self.frame(&body)).await
     }
 
-    /// The answer to `id` as it is written.
-    pub(crate) fn answer(&self, id: Option<&RawValue>, outcome: &Result<Value, Error>) -> Vec<u8> {
-        self.frame(&message::answer(id, outcome, self.shared.options.omit_empty_data))
+    /// The answer to `id` as it is written; none while others of its batch are missing.
+    pub(crate) fn answer(
+        &self,
+        id: Option<&RawValue>,
+        batch: Option<&Batch>,
+        outcome: &Result<Value, Error>,
+    ) -> Option<Vec<u8>> {
+        let answer = message::answer(id, outcome, self.shared.options.omit_empty_data);
+        let body = match batch {
+            Some(batch) => batch.add(answer)?,
+            None => answer,
+        };
+        Some(self.frame(&body))
     }
 
     pub(crate) fn shared(&self) -> &Shared {

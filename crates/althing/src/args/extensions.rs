@@ -10,6 +10,7 @@ Extensions are programs that read and change the message in the editor and talk 
 written for Hermes run unchanged. They are sections of the configuration file, [extensions.NAME].
 
 Examples:
+  althing extensions new greeter --language python
   althing extensions add echo -- python3 echo.py
   althing extensions add helper --grant read,change,models -- node helper.mjs
   althing extensions run echo --message adt.hl7 --command echo/show
@@ -22,15 +23,26 @@ An answers file is a JSON list; each answer is for one question, in their order:
   [{ \"method\": \"ui/showConfirm\", \"contains\": \"sure\", \"answer\": true },
    { \"method\": \"ui/openFile\", \"answer\": \"/tmp/x.hl7\" }]
 
+A command is over when nothing has happened for --settle: no request, no output, and no window open.
+
 Exit codes of run and inspect:
-  0 done   2 wrong usage, or a question without an answer   3 no such extension, command or file
-  5 not quiet in time   18 an extension failed, or a replay differs   130 stopped";
+  0 done   2 wrong usage, a question without an answer or an answer that nobody asked for
+  3 no such extension, command or file   5 not quiet in time, or a window still open
+  18 an extension failed or was killed, or a replay differs   130 stopped";
 
 #[derive(Debug, Subcommand)]
 pub enum Extensions {
     /// Add an extension to the configuration file
     #[command(after_help = EXTENSIONS_HELP)]
     Add(AddExtension),
+    /// Write a small extension to begin with, with a message to try it on
+    New {
+        /// What to call it; its folder has the same name
+        name: String,
+        /// What it is written in
+        #[arg(long, value_enum, default_value = "python")]
+        language: ExtensionLanguage,
+    },
     /// List the extensions that are configured
     List {
         /// Print JSON lines
@@ -89,6 +101,10 @@ pub struct AddExtension {
     /// given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
+    /// A variable of Althing's own environment that it gets beside the usual ones; a * at the end stands
+    /// for the rest of a name; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub inherit: Vec<String>,
     /// What it may do [default: all but models]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "GRANT,…")]
     pub grant: Vec<Grant>,
@@ -111,6 +127,12 @@ pub enum Grant {
     Dialogues,
     Files,
     Models,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExtensionLanguage {
+    Python,
+    Node,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

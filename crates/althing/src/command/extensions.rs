@@ -1,5 +1,6 @@
 //! `extensions`: programs around the message in the editor.
 
+mod new;
 mod person;
 mod play;
 mod run;
@@ -21,6 +22,7 @@ pub async fn extensions(action: Extensions) -> Result<()> {
     let desk = Desk::open();
     match action {
         Extensions::Add(args) => add(&desk, args),
+        Extensions::New { name, language } => new::write(&desk.world.cwd, &name, language),
         Extensions::List { json } => list(&desk, json),
         Extensions::Remove { name } => {
             remove_extension(&desk.config.file, &name)?;
@@ -53,13 +55,29 @@ async fn open(desk: &Desk, file: &Path, names: &[String]) -> Result<()> {
     let studio = Studio::new(troupe, Some(document), &service, desk.world.home.clone());
     // Nothing is there before.
     let _ = service.extensions.set(studio);
-    let page = Page::serve(desk, service, "/ui/extensions").await?;
+    let page = Page::serve(desk, service.clone(), "/ui/extensions").await?;
     tell(desk.screen, "The page stays until Ctrl-C.");
     stops.next().await;
-    tokio::select! {
+    let ended = tokio::select! {
         ended = page.end() => ended,
         // Asked twice: at once.
         () = stops.next() => Ok(()),
+    };
+    tell_kept(desk, &service);
+    ended
+}
+
+/// Says where the changes are that nobody saved.
+pub fn tell_kept(desk: &Desk, service: &Service) {
+    match service.extensions.get().and_then(Studio::kept) {
+        None => {}
+        Some(Ok(path)) => {
+            let text = format!("The message had changes that were not saved: {}", path.display());
+            tell(desk.screen, &text);
+        }
+        Some(Err(why)) => {
+            tell(desk.screen, &format!("Changes that were not saved are lost: {why}"))
+        }
     }
 }
 
@@ -72,6 +90,7 @@ fn add(desk: &Desk, args: AddExtension) -> Result<()> {
     new.name = args.name;
     new.entry.args = rest.to_vec();
     new.entry.env = args.env.into_iter().collect();
+    new.entry.inherit = args.inherit;
     new.entry.enabled = !args.disabled;
     new.entry.restart = args.restart.then(Restart::default);
     new.entry.private_data = args.private_data;
@@ -137,7 +156,7 @@ fn line(it: &ExtensionConfig) -> String {
     let names: Vec<&String> = it.entry.env.keys().collect();
     let line = json!({
         "name": it.name, "path": it.entry.path, "args": it.entry.args, "env": names,
-        "enabled": it.entry.enabled, "grants": it.entry.grants, "restart": it.entry.restart,
+        "inherit": it.entry.inherit, "enabled": it.entry.enabled, "grants": it.entry.grants, "restart": it.entry.restart,
         "private_data": it.entry.private_data, "folders": it.folders,
         "frame_bytes_max": it.entry.frame_bytes_max,
     });

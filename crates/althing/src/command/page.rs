@@ -18,11 +18,6 @@ pub struct Page {
     stop: CancellationToken,
 }
 
-/// The address of the page, with what opens it.
-pub fn address(of: SocketAddr, path: &str, token: &Token) -> String {
-    format!("http://{of}{path}?token={}", token.secret().expose())
-}
-
 impl Page {
     /// Serves the page of councils on a free port and says where.
     pub async fn open(desk: &Desk, library: Arc<Library>) -> Result<Page> {
@@ -34,12 +29,12 @@ impl Page {
         let token = Token::load_or_create(&desk.config.data_dir)?;
         let options = http::Options {
             address: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0),
-            token: token.clone(),
+            token,
             limits: http::Limits::default(),
         };
         let stop = CancellationToken::new();
         let bound = http::serve(service.clone(), options, stop.clone()).await?;
-        tell(desk.screen, &format!("The page: {}", address(bound.address(), path, &token)));
+        tell(desk.screen, &format!("The page: {}", bound.page(path)));
         Ok(Page { bound, service, stop })
     }
 

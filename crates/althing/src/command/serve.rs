@@ -1,6 +1,7 @@
 //! `serve`, `mcp` and `token`: the faces for other programs.
 
-use super::{Desk, page, print, tell};
+use super::extensions::tell_kept;
+use super::{Desk, print, tell};
 use crate::args;
 use crate::stdio;
 use crate::terminal::{DIM, GOOD, Screen};
@@ -12,7 +13,10 @@ use althing_hub::face::mcp as tools;
 use althing_hub::service::Service;
 use althing_stdx::{Fault, Kind, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -54,11 +58,13 @@ pub async fn serve(args: args::Serve) -> Result<()> {
         }
         service.close().await
     };
-    tokio::select! {
+    let done = tokio::select! {
         closed = leave => done.and(closed),
         // Asked twice: at once.
         () = stops.next() => done,
-    }
+    };
+    tell_kept(&desk, &service);
+    done
 }
 
 /// The page of extensions, where there are any. They start when it is first looked at.
@@ -144,7 +150,18 @@ fn serve_http(
         token: Token::load_or_create(&desk.config.data_dir)?,
         limits: http::Limits::default(),
     };
-    Ok(door.serve(service.clone(), options, stop.clone()))
+    door.serve(service.clone(), options, stop.clone())
+}
+
+/// Whether what is written there is kept where others than its owner can read it: in such a file, or
+/// in the system's log, which is a socket. What cannot be told is taken for that.
+fn is_public(output: &impl AsFd) -> bool {
+    let file = output.as_fd().try_clone_to_owned().map(File::from);
+    let about = file.and_then(|file| file.metadata());
+    about.map_or(true, |about| {
+        let is_open_file = about.is_file() && about.permissions().mode() & 0o077 != 0;
+        is_open_file || about.file_type().is_socket()
+    })
 }
 
 /// Where it listens and what it found.
@@ -154,10 +171,13 @@ async fn greeting(desk: &Desk, service: &Service, bus: bool, http: Option<&Bound
     if let Some(http) = http {
         let address = http.address();
         text.push_str(&format!("{sign} http://{address}/v1  (key: `althing token`)\n"));
-        // A log file is no place for a token; a person's screen is where the link is clicked.
-        let page = match Token::load_or_create(&desk.config.data_dir) {
-            Ok(token) if std::io::stdout().is_terminal() => page::address(address, "/ui/", &token),
-            _ => format!("http://{address}/ui/?token=…  (the token: `althing token`)"),
+        // A file that others read is no place for what opens the pages.
+        let page = match is_public(&std::io::stdout()) {
+            false => http.page("/ui/"),
+            true => format!(
+                "http://{address}/ui/?token=…  (not shown in a file or log that others can read; \
+                 `umask 077` before the start, or a terminal)"
+            ),
         };
         text.push_str(&format!("{sign} {page}\n"));
     }
@@ -193,4 +213,19 @@ pub async fn mcp() -> Result<()> {
 pub fn token() -> Result<()> {
     let token = Token::load_or_create(&Desk::open().config.data_dir)?;
     print(&format!("{}\n", token.secret().expose()))
+}
+
+#[cfg(test)]
+#[test]
+fn a_file_that_others_can_read_is_public() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = File::create(folder.path().join("log")).unwrap();
+    for (mode, want) in [(0o600, false), (0o644, true), (0o640, true)] {
+        file.set_permissions(std::fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(is_public(&file), want, "{mode:o}");
+    }
+    let (_reader, writer) = std::io::pipe().unwrap();
+    assert!(!is_public(&writer), "a pipe is read by who made it");
+    let (log, _end) = std::os::unix::net::UnixStream::pair().unwrap();
+    assert!(is_public(&log), "the system's log is a socket");
 }

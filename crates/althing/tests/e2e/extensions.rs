@@ -1,5 +1,6 @@
 //! Extensions from the command line: those of `examples/extensions`, in three languages.
 
+mod done;
 mod models;
 mod page;
 mod recordings;

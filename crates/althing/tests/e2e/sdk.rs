@@ -17,6 +17,8 @@ pub struct Served {
     /// Without `/v1`.
     pub url: String,
     pub token: String,
+    /// The address of its pages, with what opens them.
+    pub page: String,
 }
 
 impl Served {
@@ -29,14 +31,15 @@ impl Served {
     pub fn start_at(home: &Home, address: &str) -> Served {
         let mut child = home.spawn(&["serve", "--no-dbus", "--http", address]);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let address = lines.take(GREETING_LINES_MAX).find_map(|line| {
-            let line = line.unwrap();
-            let (_, rest) = line.split_once("http://")?;
-            Some(rest.split("/v1").next()?.to_string())
-        });
-        let url = format!("http://{}", address.expect("it says where it listens"));
+        let mut lines = lines.take(GREETING_LINES_MAX).map(Result::unwrap);
+        let mut next = || {
+            let found = lines.find_map(|line| Some(line.split_once("http://")?.1.to_string()));
+            format!("http://{}", found.expect("it says where it listens"))
+        };
+        let (models, page) = (next(), next());
+        let url = models.split("/v1").next().unwrap().to_string();
         let token = home.run(&["token"]).ends(0).out.trim().to_string();
-        Served { child, url, token }
+        Served { child, url, token, page }
     }
 
     /// Ends it as a service manager does.

@@ -38,9 +38,14 @@ impl Answers {
         Ok(Answers { left: Mutex::new(left) })
     }
 
-    /// How many were not asked for.
-    pub fn left(&self) -> usize {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// What was not asked for: the methods, and what the questions should have had in them.
+    pub fn left(&self) -> Vec<String> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = |it: &Prepared| match &it.contains {
+            Some(part) => format!("{} with {part:?}", it.method),
+            None => it.method.clone(),
+        };
+        left.iter().map(shown).collect()
     }
 
     fn answer(&self, ask: &Ask) -> Result<Answer, Error> {
@@ -143,7 +148,10 @@ mod tests {
         for ask in [confirm("a third?"), pick(Pick::Directory), pick(Pick::SaveFile)] {
             assert_eq!(answers.answer(&ask).unwrap_err().code, code::DIALOGUE);
         }
-        assert_eq!(answers.left(), 0);
+        assert!(answers.left().is_empty());
+        let unused = r#"[{ "method": "ui/openFile", "contains": "One" }, { "method": "ui/x" }]"#;
+        let unused = Answers::read(unused).unwrap().left();
+        assert_eq!(unused, ["ui/openFile with \"One\"", "ui/x"]);
         assert!(Answers::read("{}").is_err());
     }
 }

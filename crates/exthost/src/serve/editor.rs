@@ -26,6 +26,8 @@ pub(super) async fn get(session: &Session, params: GetParams) -> Result<Value, E
 #[derive(Deserialize)]
 pub(super) struct SetParams {
     message: String,
+    /// HL7, where nothing is said: the text as it is.
+    #[serde(default)]
     format: Format,
 }
 
@@ -41,7 +43,7 @@ pub(super) async fn set(session: &Session, params: SetParams) -> Result<Value, E
         }
         Err(error) => Err(error),
     };
-    session.shared.change(work, set).await
+    session.shared.change(session.extension.name(), work, set).await
 }
 
 #[derive(Deserialize)]
@@ -54,6 +56,7 @@ pub(super) async fn patch(session: &Session, params: PatchParams) -> Result<Valu
     let PatchParams { patches } = params;
     let given_bytes = patches.iter().map(Patch::bytes).fold(0, usize::saturating_add);
     let work = Work { given_bytes, times: patches.len() };
-    let report = session.shared.change(work, move |document| document.patch(&patches)).await?;
+    let by = session.extension.name();
+    let report = session.shared.change(by, work, move |document| document.patch(&patches)).await?;
     serde_json::to_value(report).map_err(|error| Error::new(code::INTERNAL, error))
 }

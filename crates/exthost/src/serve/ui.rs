@@ -3,6 +3,7 @@
 use super::Session;
 use crate::code;
 use crate::desk::{Answer, Ask, Buttons, Filter, MessageKind, Pick, Question};
+use crate::extension::State;
 use crate::shared::Event;
 use crate::windows::{self, Closed, Window};
 use althing_jsonrpc::{Error, Value};
@@ -151,7 +152,11 @@ async fn picked(
 
 async fn ask(session: &Session, ask: Ask) -> Result<Answer, Error> {
     let extension = session.extension.id.clone();
-    let question = Question { extension, name: session.extension.name(), ask };
+    if session.extension.status().state == State::ShuttingDown {
+        // Who presses Stop is not to be asked any more.
+        return Err(Error::new(code::DIALOGUE, "you are ending; nobody is asked any more"));
+    }
+    let question = Question { extension, name: session.extension.name().to_string(), ask };
     let answered = session.shared.desk.ask(question).await;
     answered.map_err(|error| Error::new(code::DIALOGUE, error.message))
 }

@@ -35,8 +35,10 @@ const LAST_WORDS_LINES: usize = 3;
 /// Marks what a process starts, wherever that goes.
 const MARK: &str = "ALTHING_EXTENSION";
 
-/// Requests of an extension at work; one more is refused.
-const REQUESTS_MAX: usize = 64;
+/// Requests of an extension at work, and bytes of their parameters together; beyond either one more is
+/// refused. An extension that sends all it wants before it reads an answer stays far below.
+const REQUESTS_MAX: usize = 4_096;
+const REQUESTS_BYTES_MAX: usize = 32 << 20;
 /// Bytes that wait for an extension to read; beyond them its answers wait.
 const OUTBOX_BYTES_MAX: usize = 4 << 20;
 /// Beyond these an extension that asks but does not read is given up. More than the longest answer.
@@ -215,7 +217,9 @@ fn options() -> Options {
     let mut options = Options::peer();
     options.when_full = WhenFull::Refuse { outbox_bytes_hard_max: OUTBOX_BYTES_HARD_MAX };
     options.null_params = true;
+    options.batches = true;
     options.limits.requests_max = REQUESTS_MAX;
+    options.limits.requests_bytes_max = REQUESTS_BYTES_MAX;
     options.limits.outbox_bytes_max = OUTBOX_BYTES_MAX;
     options.limits.broken_max = BROKEN_MAX;
     options

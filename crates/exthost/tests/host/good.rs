@@ -66,7 +66,7 @@ async fn events_have_what_was_asked_for() {
     bench.until_logged(0, "opened: /x/y.hl7").await;
     bench.host().open(Document::new(Form::Hl7, "MSH|^~\\&\rPID|8\r"));
     bench.until_logged(0, "opened: new").await;
-    bench.host().saved("/x/z.hl7".into(), true);
+    bench.host().saved("/x/z.hl7".into(), "MSH|^~\\&\rPID|8\r", true);
     bench.until_logged(0, "saved: /x/z.hl7 true").await;
     bench.host().edit("no message");
     bench
@@ -200,7 +200,7 @@ async fn one_is_reloaded_and_the_others_are_not() {
     bench.stop().await;
 }
 
-/// The environment that extensions know, and none of our keys.
+/// The environment that extensions know, and of ours what is usual or asked for.
 #[tokio::test]
 async fn an_extension_finds_its_environment() {
     let script = "import os, sys\n\
@@ -212,12 +212,14 @@ async fn an_extension_finds_its_environment() {
     (entry.path, entry.args) = ("python3".into(), vec!["-c".into(), script.into()]);
     entry.env.insert("OWN".into(), "mine".into());
     entry.env.insert("HERMES_VERSION".into(), "9".into());
-    let private = Entry { private_data: true, ..entry.clone() };
+    let inherit = vec!["CARGO_MANIFEST_*".into()];
+    let private = Entry { private_data: true, inherit, ..entry.clone() };
     let bench = Bench::new(vec![entry, private]);
     bench.settled().await;
     let folder = bench.folder.path().join("data/extensions");
     bench.until_logged(0, &format!("9 1.0 {} mine", folder.display())).await;
-    bench.until_logged(0, "True True").await;
+    bench.until_logged(0, "True False").await;
+    bench.until_logged(1, "True True").await;
     bench.until_logged(1, &format!("{}/{} mine", folder.display(), bench.id(1))).await;
     assert!(
         matches!(bench.state(0), State::Failed(why) if why.starts_with("it ended with exit code 0"))

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail loudly")]
 
 mod bad;
+mod draft;
 mod good;
 mod kit;
 mod peers;

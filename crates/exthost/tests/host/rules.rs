@@ -170,18 +170,18 @@ async fn requests_are_served_from_the_first_moment_to_the_last() {
     bench.stop().await;
 }
 
-/// Asks a hundred times before it reads an answer.
+/// Asks five thousand times before it reads an answer.
 const EAGER: &str = r#"
 import sys
 sys.path.insert(0, sys.argv[1])
 import hermes
 def ask(params):
-    for id in range(100):
+    for id in range(5000):
         params = {"message": "m"}
         hermes.send({"jsonrpc": "2.0", "id": f"q{id}", "method": "ui/showMessage", "params": params})
-    refused = [hermes.receive()["error"]["code"] for _ in range(36)]
+    refused = [hermes.receive()["error"]["code"] for _ in range(904)]
     hermes.log(f"refused: {len(refused)} {set(refused)}")
-    answered = {hermes.receive()["id"] for _ in range(64)}
+    answered = {hermes.receive()["id"] for _ in range(4096)}
     hermes.log(f"answered: {len(answered)}")
 hermes.on("command/execute")(ask)
 hermes.run("Eager", commands=["ask"])
@@ -193,9 +193,74 @@ async fn more_than_the_host_can_hold_is_refused() {
     bench.settled().await;
     let busy = bench.person.busy.write().await;
     bench.host().command("ask").unwrap();
-    bench.until_logged(0, "refused: 36 {-32000}").await;
+    bench.until_logged(0, "refused: 904 {-32000}").await;
     drop(busy);
-    bench.until_logged(0, "answered: 64").await;
+    bench.until_logged(0, "answered: 4096").await;
+    bench.stop().await;
+}
+
+/// Sends a thousand requests, and several in one frame, before it reads an answer.
+const PIPELINES: &str = r#"
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+def get(id):
+    return {"jsonrpc": "2.0", "id": id, "method": "editor/getMessage", "params": {"format": "hl7"}}
+def ask(params):
+    for id in range(1000):
+        hermes.send(get(f"q{id}"))
+    got = {hermes.receive()["id"] for _ in range(1000) if True}
+    hermes.log(f"got {len(got)}")
+    hermes.send([get("a"), {"jsonrpc": "2.0", "method": "none/such"}, get("b"), {"id": "c"}])
+    batch = {answer["id"]: "result" in answer for answer in hermes.receive()}
+    hermes.log("batch " + json.dumps(batch, sort_keys=True))
+    sys.stdout.write("Content-Length: 10737418240\r\n\r\n{}")
+    hermes.send(get("d"))
+    hermes.log("after ten gigabytes " + hermes.receive()["id"])
+    body = chr(0xfeff) + json.dumps(get("e"))
+    sys.stdout.buffer.write(f"Content-Length: {len(body.encode())}\r\n\r\n{body}".encode())
+    sys.stdout.buffer.flush()
+    hermes.log("after a mark " + hermes.receive()["id"])
+hermes.on("command/execute")(ask)
+hermes.run("Pipelines", commands=["ask"])
+"#;
+
+#[tokio::test]
+async fn who_asks_all_at_once_is_answered_all() {
+    let bench = Bench::new(vec![script(PIPELINES, "")]);
+    bench.settled().await;
+    bench.host().command("ask").unwrap();
+    bench.until_logged(0, "got 1000").await;
+    bench.until_logged(0, r#"batch {"a": true, "b": true, "c": false}"#).await;
+    bench.until_logged(0, "after ten gigabytes d").await;
+    bench.until_logged(0, "after a mark e").await;
+    bench.stop().await;
+}
+
+/// Asks again and again, also when it is to end.
+const NAGS: &str = r#"
+import sys
+sys.path.insert(0, sys.argv[1])
+import hermes
+def nag(params):
+    try:
+        hermes.request("ui/showConfirm", message="Buy?")
+    except hermes.Refused as refused:
+        hermes.log(str(refused))
+hermes.on("shutdown")(nag)
+hermes.run("The System", commands=["nag"])
+"#;
+
+#[tokio::test]
+async fn who_is_told_to_end_asks_nobody_and_goes_by_the_name_it_was_given() {
+    let nags = Entry { name: "nags".into(), ..script(NAGS, "") };
+    let bench = Bench::new(vec![nags]);
+    bench.settled().await;
+    assert_eq!(bench.host().extensions()[0].name, "nags");
+    bench.host().disable(&bench.id(0)).await.unwrap();
+    bench.until("its end", |bench| bench.state(0) == State::Stopped).await;
+    assert!(bench.log(0).contains("you are ending; nobody is asked any more (-32012)"));
+    assert!(bench.person.asked.lock().unwrap().is_empty());
     bench.stop().await;
 }
 
@@ -264,12 +329,12 @@ async fn before_its_answer_an_extension_hears_of_no_event() {
     bench.host().reload(&bench.id(0)).await.unwrap();
     bench.until_logged(0, "asked again").await;
     bench.host().open(Document::new(Form::Hl7, "MSH|^~\\&"));
-    bench.host().saved("/x/y.hl7".into(), true);
+    bench.host().saved("/x/y.hl7".into(), "MSH|^~\\&", true);
     bench.host().edit("MSH|^~\\&|A");
     bench.until("the other to hear", |bench| !told(bench, 1).is_empty()).await;
     drop(busy);
     bench.until("its second life", |bench| bench.state(0) == State::Running).await;
-    bench.host().saved("/x/z.hl7".into(), true);
+    bench.host().saved("/x/z.hl7".into(), "MSH|^~\\&|A", true);
     bench.until("it to hear", |bench| !told(bench, 0).is_empty()).await;
     assert_eq!(told(&bench, 0), ["message/saved"]);
     bench.stop().await;

@@ -81,6 +81,10 @@ fn section(new: &ExtensionConfig) -> Table {
         let pairs = entry.env.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         table.insert("env", value(InlineTable::from_iter(pairs)));
     }
+    if !entry.inherit.is_empty() {
+        let names = entry.inherit.iter().map(String::as_str);
+        table.insert("inherit", value(Array::from_iter(names)));
+    }
     if !entry.enabled {
         table.insert("enabled", value(false));
     }

@@ -14,6 +14,8 @@ use toml::{Table, Value};
 const EXTENSIONS_MAX: usize = 64;
 /// Characters of an extension's name: it is a file's, too.
 const NAME_CHARS_MAX: usize = 32;
+/// Variables that one extension inherits beside the usual ones.
+const INHERIT_MAX: usize = 64;
 /// Folders of one extension.
 const FOLDERS_MAX: usize = 32;
 /// The most that a restart policy may say: crashes, and seconds for the rest.
@@ -27,6 +29,7 @@ const KEYS: &[&str] = &[
     "path",
     "args",
     "env",
+    "inherit",
     "enabled",
     "grants",
     "restart",
@@ -75,6 +78,9 @@ impl ExtensionConfig {
         let mut rows = vec![row("path", self.command())];
         let names: Vec<&str> = self.entry.env.keys().map(String::as_str).collect();
         rows.extend((!names.is_empty()).then(|| row("env", names.join(", "))));
+        rows.extend(
+            (!self.entry.inherit.is_empty()).then(|| row("inherit", self.entry.inherit.join(", "))),
+        );
         rows.push(row("enabled", self.entry.enabled.to_string()));
         rows.push(row("grants", self.grants()));
         rows.extend(
@@ -127,7 +133,7 @@ pub(super) fn read(layers: &Layers, warnings: &mut Vec<Warning>) -> Vec<Extensio
 }
 
 /// What is wrong with a name; nothing where it can be one.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let is_name = name.len() <= NAME_CHARS_MAX
         && name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -155,9 +161,12 @@ fn extension(layers: &Layers, name: &str, section: &Value) -> Result<ExtensionCo
     let path = path.filter(|path| !path.trim().is_empty());
     let usual = Entry::new("").frame_bytes_max;
     let entry = Entry {
+        // What it is shown under is a matter of whoever starts it.
+        name: String::new(),
         path: home_of(layers, path.ok_or(("path", "is missing".to_string()))?),
         args: value(table, "args", "a list of texts")?.unwrap_or_default(),
         env: env(layers, table)?,
+        inherit: inherit(table)?,
         enabled: value(table, "enabled", "true or false")?.unwrap_or(true),
         grants: grants(table)?,
         restart: restart(table)?,
@@ -207,6 +216,21 @@ fn env(layers: &Layers, table: &Table) -> Result<BTreeMap<String, String>, Wrong
             Ok((name, value))
         };
     all.into_iter().map(variable).collect()
+}
+
+/// Variables of our environment that it gets beside the usual ones.
+fn inherit(table: &Table) -> Result<Vec<String>, Wrong> {
+    let expected = "a list of names of variables; a * at the end stands for the rest of a name";
+    let names: Vec<String> = value(table, "inherit", expected)?.unwrap_or_default();
+    if names.len() > INHERIT_MAX {
+        return Err(("inherit", format!("must be at most {INHERIT_MAX}")));
+    }
+    let is_start = |name: &str| !name.is_empty() && !name.contains(['=', '\0', '*']);
+    match names.iter().all(|name| is_start(name.strip_suffix('*').unwrap_or(name))) {
+        true => Ok(names),
+        // A star alone would be everything there is.
+        false => Err(("inherit", format!("must be {expected}"))),
+    }
 }
 
 fn grants(table: &Table) -> Result<Vec<Grant>, Wrong> {

@@ -14,6 +14,8 @@ pub struct Folder {
     pub path: PathBuf,
     /// None at the top of what is allowed.
     pub parent: Option<PathBuf>,
+    /// Where else one may begin: the allowed folders that this one is not in.
+    pub others: Vec<PathBuf>,
     pub folders: Vec<String>,
     pub files: Vec<String>,
     /// There are more than are listed.
@@ -57,7 +59,10 @@ impl Allowed {
         folders.sort();
         files.sort();
         let parent = path.parent().filter(|parent| self.has(parent)).map(Path::to_path_buf);
-        Ok(Folder { path, parent, folders, files, is_cut })
+        let elsewhere = self.0.iter().filter(|root| !path.starts_with(root));
+        let mut others: Vec<PathBuf> = elsewhere.cloned().collect();
+        others.dedup();
+        Ok(Folder { path, parent, others, folders, files, is_cut })
     }
 
     /// A file or folder that exists, with all links followed.
@@ -113,7 +118,12 @@ fn nothing_outside_is_reached() {
     std::os::unix::fs::symlink(outside.join("new"), inside.join("dangling")).unwrap();
     let allowed = Allowed::new(&[inside.clone(), root.join("none")]);
     let folder = allowed.folder(None).unwrap();
-    assert_eq!((folder.path, folder.parent), (inside.clone(), None));
+    assert_eq!((folder.path, folder.parent, folder.others), (inside.clone(), None, vec![]));
+    // Whoever begins beside the message finds the home all the same.
+    let both = Allowed::new(&[outside.clone(), inside.clone()]);
+    let beside = both.folder(None).unwrap();
+    assert_eq!((beside.path, beside.others), (outside.clone(), vec![inside.clone()]));
+    assert_eq!(both.folder(Some(&inside)).unwrap().others, [outside.clone()]);
     assert_eq!(
         (folder.folders, folder.files),
         (vec!["link".into(), "sub".into()], vec!["a.hl7".into()])

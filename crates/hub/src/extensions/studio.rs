@@ -1,6 +1,9 @@
 //! Extensions around one message, for a page: what is to be seen, and what the person may do. The
 //! extensions start when the page is first looked at.
 
+#[cfg(test)]
+mod tests;
+
 use super::picker::{Allowed, Folder};
 use super::{Document, Form, Table, Troupe, Voices, file, icon};
 use crate::service::Service;
@@ -27,6 +30,7 @@ pub struct Studio {
     first: Document,
     home: PathBuf,
     host: OnceLock<Host>,
+    kept: OnceLock<std::result::Result<PathBuf, String>>,
 }
 
 /// What a person does.
@@ -35,8 +39,18 @@ pub struct Studio {
 pub enum Deed {
     /// Runs a command.
     Command { command: String },
-    /// Changes the text that was revision so and so.
-    Edit { text: String, revision: u64 },
+    /// Changes the text that was revision so and so; one that `joins` goes on with what was typed
+    /// just before.
+    Edit {
+        text: String,
+        revision: u64,
+        #[serde(default)]
+        joins: bool,
+    },
+    /// Takes back what was last done to the message, by whomever.
+    Undo,
+    /// Does again what was taken back.
+    Redo,
     /// Answers a question.
     Answer { question: u64, answer: Value },
     /// A window was closed, or will not be opened.
@@ -45,10 +59,18 @@ pub enum Deed {
     Reload { extension: String },
     /// Ends one.
     Stop { extension: String },
-    /// Takes another file into the editor.
-    Open { path: PathBuf },
-    /// Writes the message to its file, or to another one.
-    Save { path: Option<PathBuf> },
+    /// Takes another file into the editor; over changes that nobody saved only if they are discarded.
+    Open {
+        path: PathBuf,
+        #[serde(default)]
+        discard: bool,
+    },
+    /// Writes the message to its file, or to another one; over what nobody here has seen only if told.
+    Save {
+        path: Option<PathBuf>,
+        #[serde(default)]
+        overwrite: bool,
+    },
 }
 
 impl Studio {
@@ -61,14 +83,25 @@ impl Studio {
     ) -> Studio {
         let first = document.unwrap_or_else(|| Document::new(Form::Hl7, ""));
         let (table, service) = (Arc::default(), Arc::downgrade(service));
-        Studio { troupe, table, service, first, home, host: OnceLock::new() }
+        let (host, kept) = (OnceLock::new(), OnceLock::new());
+        Studio { troupe, table, service, first, home, host, kept }
     }
 
-    /// Ends all extensions that were started.
+    /// Ends all extensions that were started. Changes that nobody saved are kept in a file.
     pub async fn close(&self) {
-        if let Some(host) = self.host.get() {
-            host.stop().await;
+        let Some(host) = self.host.get() else { return };
+        let draft = host.draft();
+        if draft.is_changed() {
+            // First: whoever is in a hurry does not wait for the ends of extensions.
+            let keep = || self.troupe.keep(&draft.document).map_err(|fault| fault.message);
+            self.kept.get_or_init(keep);
         }
+        host.stop().await;
+    }
+
+    /// Where the changes are that nobody had saved when it was closed; or why they are lost.
+    pub fn kept(&self) -> Option<&std::result::Result<PathBuf, String>> {
+        self.kept.get()
     }
 
     fn host(&self) -> &Host {
@@ -87,12 +120,12 @@ impl Studio {
     /// All that is to be seen but the text and the logs.
     pub fn state(&self) -> Value {
         let host = self.host();
-        let document = host.document();
+        let draft = host.draft();
         let infos = host.extensions();
         let names = infos.iter().zip(&self.troupe.members);
         let extensions: Vec<Value> =
             names.map(|(info, member)| shown(info, &member.name)).collect();
-        let name_of = |id: &str| infos.iter().find(|info| info.id == id).map(name);
+        let name_of = |id: &str| infos.iter().find(|info| info.id == id).map(|info| &info.name);
         let windows: Vec<Value> = host
             .windows()
             .iter()
@@ -109,18 +142,18 @@ impl Studio {
         };
         let questions: Vec<Value> = self.table.questions().into_iter().map(question).collect();
         json!({
-            "configured": true, "revision": host.revision(), "form": document.form(),
-            "file": document.file(), "extensions": extensions, "windows": windows,
-            "questions": questions,
+            "configured": true, "revision": draft.revision, "opened": draft.opened,
+            "is_changed": draft.is_changed(), "undo": draft.undo, "redo": draft.redo,
+            "form": draft.document.form(), "file": draft.document.file(),
+            "extensions": extensions, "windows": windows, "questions": questions,
         })
     }
 
     /// The text, and which revision it is.
     pub fn document(&self) -> Value {
-        let host = self.host();
-        // Older at most: a page that has an old revision asks again.
-        let revision = host.revision();
-        json!({ "revision": revision, "text": host.document().text() })
+        let draft = self.host().draft();
+        let (revision, opened) = (draft.revision, draft.opened);
+        json!({ "revision": revision, "opened": opened, "text": draft.document.text() })
     }
 
     /// The last lines of all logs.
@@ -161,7 +194,9 @@ impl Studio {
         let host = self.host();
         match deed {
             Deed::Command { command } => host.command(&command).map_err(refused),
-            Deed::Edit { text, revision } => self.edit(&text, revision),
+            Deed::Edit { text, revision, joins } => self.edit(&text, revision, joins),
+            Deed::Undo => stepped(host.undo(), "nothing was done that could be undone"),
+            Deed::Redo => stepped(host.redo(), "nothing was undone that could be done again"),
             Deed::Answer { question, answer } => self.answer(question, answer),
             Deed::WindowClosed { window } => match host.window_closed(&window) {
                 true => Ok(()),
@@ -169,37 +204,51 @@ impl Studio {
             },
             Deed::Reload { extension } => host.reload(&extension).await.map_err(refused),
             Deed::Stop { extension } => host.disable(&extension).await.map_err(refused),
-            Deed::Open { path } => {
-                host.open(file::open(&self.allowed("").existing(&path)?)?);
-                Ok(())
-            }
-            Deed::Save { path } => self.save(path),
+            Deed::Open { path, discard } => self.open(&path, discard),
+            Deed::Save { path, overwrite } => self.save(path, overwrite),
         }
     }
 
-    fn edit(&self, text: &str, revision: u64) -> Result<()> {
+    fn open(&self, path: &Path, discard: bool) -> Result<()> {
+        let document = file::open(&self.allowed("").existing(path)?)?;
+        match self.host().open_over(document, discard) {
+            true => Ok(()),
+            false => {
+                let text = "path: the message has changes that are not saved; nothing was opened";
+                Err(Fault::invalid(text).status(409))
+            }
+        }
+    }
+
+    fn edit(&self, text: &str, revision: u64, joins: bool) -> Result<()> {
         let (host, most) = (self.host(), althing_exthost::document::DOCUMENT_BYTES_MAX);
         if text.len() > most {
             return Err(Fault::invalid(format!("text: at most {most} bytes")));
         }
-        if host.revision() != revision {
+        if !host.edit_at(revision, text, joins) {
             let text = "revision: the message has changed meanwhile; yours is not taken";
             return Err(Fault::invalid(text).status(409));
         }
-        host.edit(text);
         Ok(())
     }
 
-    fn save(&self, path: Option<PathBuf>) -> Result<()> {
-        let document = self.host().document();
-        let (own, is_other) = (document.file().cloned(), path.is_some());
-        let Some(path) = path.or(own) else {
+    fn save(&self, path: Option<PathBuf>, overwrite: bool) -> Result<()> {
+        let draft = self.host().draft();
+        let (text, own) = (draft.document.text(), draft.document.file());
+        let Some(path) = path.as_ref().or(own) else {
             return Err(Fault::invalid("path: the message has no file yet"));
         };
-        let path = self.allowed("").writable(&path)?;
-        file::save(&path, document.text())?;
-        let save_as = is_other && document.file() != Some(&path);
-        self.host().saved(path, save_as);
+        let allowed = self.allowed("");
+        let path = allowed.writable(path)?;
+        // Links may lead to one file by several names.
+        let own = own.and_then(|own| allowed.writable(own).ok());
+        let save_as = own.as_ref() != Some(&path);
+        let known = (!save_as).then_some(&*draft.saved);
+        match overwrite {
+            true => file::save(&path, text)?,
+            false => file::save_over(&path, text, known)?,
+        }
+        self.host().saved(path, text, save_as);
         Ok(())
     }
 
@@ -265,8 +314,8 @@ fn refused(error: Error) -> Fault {
     Fault::new(kind, error.message)
 }
 
-fn name(info: &ExtensionInfo) -> String {
-    info.manifest.as_ref().map_or_else(|| info.path.clone(), |manifest| manifest.name.clone())
+fn stepped(is_done: bool, why_not: &str) -> Result<()> {
+    is_done.then_some(()).ok_or_else(|| Fault::invalid(why_not).status(409))
 }
 
 fn shown(info: &ExtensionInfo, configured: &str) -> Value {
@@ -284,7 +333,8 @@ fn shown(info: &ExtensionInfo, configured: &str) -> Value {
         manifest.toolbar_buttons.iter().map(button).collect()
     });
     json!({
-        "id": info.id, "configured": configured, "name": name(info), "state": state,
+        "id": info.id, "configured": configured, "name": info.name, "state": state,
+        "calls_itself": info.manifest.as_ref().map(|it| &it.name),
         "reason": reason, "version": manifest.map(|it| &it.version),
         "description": manifest.and_then(|it| it.description.as_ref()),
         "commands": manifest.map_or(&[][..], |it| &it.commands), "buttons": buttons,

@@ -2,7 +2,7 @@
 
 use super::{Bad, ByteOrderMark, Frame, Framing, escape, trimmed};
 use bytes::{Buf, BytesMut};
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr_iter, memchr2};
 use std::ops::ControlFlow::{self, Break, Continue};
 
 /// Bytes of a body unless told otherwise.
@@ -15,13 +15,17 @@ pub const HEADER_BYTES_MAX: usize = 8 << 10;
 /// What is kept of the start of a body that is too long: enough to find its id in.
 const START_BYTES: usize = 1 << 10;
 
+/// Bytes before a line end in which the line of a length is looked for within what is skipped.
+const LENGTH_LINE_BYTES: usize = 64;
+
 const NAME: &[u8] = b"Content-Length";
 const TYPE: &[u8] = b"Content-Type";
 
 /// `Content-Length: N`, an empty line, N bytes. Reads names in any case, LF for CRLF, and past
 /// other headers; of two lengths the last counts. Whatever else stands between frames is noise: it
 /// is reported and skipped, up to the next `Content-Length:` wherever that stands, since a body ends
-/// without a line end.
+/// without a line end. What is skipped because it is too long ends where the next header begins: no
+/// JSON has such a line in it, so the length was a lie.
 #[derive(Debug, Clone)]
 pub struct ContentLength {
     body_bytes_max: usize,
@@ -65,21 +69,40 @@ impl ContentLength {
             State::Body { length } if buf.len() < length => Break(None),
             State::Body { length } => {
                 self.enter(State::Between { told: false });
-                Break(Some(Frame::Body(buf.split_to(length))))
+                let mut body = buf.split_to(length);
+                ByteOrderMark::trim(&mut body);
+                Break(Some(Frame::Body(body)))
             }
-            State::Start { length } if buf.len() < length.min(START_BYTES) => Break(None),
-            State::Start { length } => {
-                let start = buf.split_to(length.min(START_BYTES));
-                self.enter(State::Skip { left: length - start.len() });
-                Break(Some(self.too_long(length, start)))
-            }
+            State::Start { length } => self.start(buf, length),
             State::Skip { left } => self.skip(buf, left),
         }
     }
 
-    fn too_long(&self, length: usize, start: BytesMut) -> Frame {
+    /// Reports a message that is too long, as soon as enough of it is there or the next one begins.
+    fn start(&mut self, buf: &mut BytesMut, length: usize) -> Step {
+        let wanted = length.min(START_BYTES);
+        let here = &buf[..wanted.min(buf.len())];
+        if let Some(next) = header_within(here) {
+            let frame = self.too_long(length, &here[..next]);
+            buf.advance(next);
+            self.enter(State::Between { told: false });
+            return Break(Some(frame));
+        }
+        if here.len() < wanted {
+            return Break(None);
+        }
+        let frame = self.too_long(length, here);
+        // What may be the start of the next header is looked at again with what follows.
+        let gone = if length > wanted { wanted - LENGTH_LINE_BYTES } else { wanted };
+        buf.advance(gone);
+        self.enter(State::Skip { left: length - gone });
+        Break(Some(frame))
+    }
+
+    fn too_long(&self, length: usize, start: &[u8]) -> Frame {
         // A copy: a piece of the buffer would keep all of it alive.
-        let start = BytesMut::from(&start[..]);
+        let mut start = BytesMut::from(start);
+        ByteOrderMark::trim(&mut start);
         Frame::Bad {
             what: Bad::TooLong { bytes: length as u64, limit: self.body_bytes_max },
             start,
@@ -173,12 +196,15 @@ impl ContentLength {
     }
 
     fn skip(&mut self, buf: &mut BytesMut, left: usize) -> Step {
-        let gone = left.min(buf.len());
-        buf.advance(gone);
-        if gone < left {
+        let here = left.min(buf.len());
+        let next = header_within(&buf[..here]);
+        if next.is_none() && here < left {
+            let gone = here.saturating_sub(LENGTH_LINE_BYTES);
+            buf.advance(gone);
             self.enter(State::Skip { left: left - gone });
             return Break(None);
         }
+        buf.advance(next.unwrap_or(here));
         self.enter(State::Between { told: false });
         Continue(())
     }
@@ -209,7 +235,7 @@ impl Framing for ContentLength {
         self.enter(State::Between { told: false });
         match state {
             State::Between { told } => noise(rest, told).break_value().flatten(),
-            State::Start { length } => Some(self.too_long(length, rest)),
+            State::Start { length } => Some(self.too_long(length, &rest)),
             State::Header { .. } | State::Body { .. } | State::Skip { .. } => Some(Bad::Cut.into()),
         }
     }
@@ -267,6 +293,17 @@ fn name_before(line: &[u8]) -> Option<usize> {
     let end = line.trim_ascii_end().len();
     let start = end.checked_sub(NAME.len())?;
     line[start..end].eq_ignore_ascii_case(NAME).then_some(start)
+}
+
+/// Where a whole line of a length begins.
+fn header_within(bytes: &[u8]) -> Option<usize> {
+    memchr_iter(b'\n', bytes).find_map(|end| {
+        let from = end.saturating_sub(LENGTH_LINE_BYTES);
+        let line = bytes[from..end].trim_ascii_end();
+        let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let name = line[..line.len() - digits].trim_ascii_end().strip_suffix(b":")?;
+        name_before(name).filter(|_| digits > 0).map(|start| from + start)
+    })
 }
 
 fn number(text: &[u8]) -> Option<usize> {

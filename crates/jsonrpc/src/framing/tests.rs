@@ -136,6 +136,37 @@ fn a_body_that_is_too_long_is_told_of_and_the_next_is_read() {
 }
 
 #[test]
+fn what_is_announced_and_does_not_come_costs_one_frame() {
+    let long = |body: &str| format!("! Request too large (10737418240 bytes, max {MAX}): {body}");
+    let announced = "Content-Length: 10737418240\r\n\r\n";
+    let wire = format!("{announced}{{\"id\":1}}{}{}", frame("{}"), frame("[]"));
+    check(content_length, wire, &[&long("{\"id\":1}"), "{}", "[]"]);
+    let nothing = long("");
+    let nothing = nothing.trim_end_matches(": ");
+    let wire = format!("{announced}{announced}content-length : 2\n\n{{}}");
+    check(content_length, wire, &[nothing, nothing, "{}"]);
+    // A text that has the words in it is none: within a message a line end is written as two letters.
+    let words = "\"Content-Length: 2\\r\\n\\r\\n\"";
+    check(content_length, format!("{announced}{words}{}", frame("{}")), &[&long(words), "{}"]);
+    // Wherever it is cut, also where only the start was kept.
+    for size in [1000, 1024 - 16, 1024 - 1, 1024, 3000] {
+        let body = "x".repeat(size);
+        let wire = format!("{announced}{body}{}", frame("{}"));
+        for piece in [1, 63, 64, 65, 1024, wire.len()] {
+            let found =
+                decode(content_length(), &wire.as_bytes().chunks(piece).collect::<Vec<_>>());
+            assert_eq!(found.last().map(String::as_str), Some("{}"), "{size} in {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_mark_before_a_message_is_skipped() {
+    let wire = [frame("\u{feff}{}"), frame("\u{feff}[]")].concat();
+    check(content_length, wire, &["{}", "[]"]);
+}
+
+#[test]
 fn the_end_of_the_stream_cuts_a_frame() {
     const CUT: &str = "! the stream ended in the middle of a frame";
     check(content_length, "Content-Length:", &[CUT]);

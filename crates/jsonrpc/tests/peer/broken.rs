@@ -51,6 +51,7 @@ async fn what_says_whose_it_is_is_answered() {
         (frame("not JSON"), None),
         (frame(""), None),
         (frame(b"\xef\xbb\xbf{}"), None),
+        (frame(b"\xef\xbb\xbf{\"id\":9,\"method\":\"echo\"}"), Some((-32600, "9"))),
         (frame(r#"{"jsonrpc":"2.0","id":8,"result":{"#), None),
         (b"Content-Length: -1\r\n\r\n".to_vec(), None),
         (b"print\n\nContent-Length: 0x2\n\n".to_vec(), None),

@@ -1,5 +1,6 @@
 //! A whole peer over a stream in memory.
 
+mod batches;
 mod broken;
 mod calls;
 mod ends;

@@ -1,18 +1,21 @@
 //! `run` and `inspect`: extensions around a message, without a page.
 
+mod stage;
+
 use super::person::Terminal;
 use super::play::DIFFERS;
 use crate::args::{InspectExtensions, RunExtensions, Session};
 use crate::command::{Desk, print, tell};
 use crate::watch::Stops;
 use althing_hub::extensions::{
-    self as hub, Answer, Answers, Document, Error, Host, Level, Question, Recorder, State, Troupe,
-    Voices, Window, code, record,
+    self as hub, Answer, Answers, Document, Error, Level, Question, Recorder, Troupe, Voices,
+    Window, record,
 };
 use althing_hub::service::Service;
 use althing_stdx::text::{one_line, printable};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::BoxFuture;
+use stage::{Stage, Target, Wanted, late};
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,15 +34,20 @@ pub async fn run(desk: &Desk, args: RunExtensions) -> Result<()> {
     if args.in_place && args.session.message.as_os_str() == "-" {
         return Err(Fault::invalid("--in-place: standard input is no place to write to"));
     }
-    let done = session(desk, &troupe, &args.session, &args.command, None).await?;
-    let target = if args.in_place { Some(&args.session.message) } else { args.output.as_ref() };
+    let target = match &args.output {
+        Some(path) => Target::File(path),
+        None if args.in_place => Target::InPlace(&args.session.message),
+        None => Target::None,
+    };
+    let wanted = Wanted { commands: &args.command, target };
+    let done = session(desk, &troupe, &args.session, wanted, None).await?;
     match target {
-        Some(path) => hub::save(path, done.text()),
-        None if std::io::stdout().is_terminal() => {
+        Target::File(_) | Target::InPlace(_) => Ok(()),
+        Target::None if std::io::stdout().is_terminal() => {
             print(&format!("{}\n", printable(&done.text().replace('\r', "\n"))))
         }
         // To the byte.
-        None => print(done.text()),
+        Target::None => print(done.text()),
     }
 }
 
@@ -54,7 +62,8 @@ pub async fn inspect(desk: &Desk, args: InspectExtensions) -> Result<()> {
         // A reader that is gone wants no more lines.
         let _ = writeln!(std::io::stdout(), "{line}");
     });
-    session(desk, &troupe, &args.session, &args.command, Some(recorder)).await.map(drop)
+    let wanted = Wanted { commands: &args.command, target: Target::None };
+    session(desk, &troupe, &args.session, wanted, Some(recorder)).await.map(drop)
 }
 
 /// Runs the host again, with a recording in the place of the extension.
@@ -68,8 +77,8 @@ async fn play_again(desk: &Desk, recording: &Path, args: &Session) -> Result<()>
     member.entry.path = program.to_string_lossy().into_owned();
     let words = ["extensions", "play", &file.to_string_lossy()].map(String::from);
     member.entry.args = words.to_vec();
-    let done = session(desk, &troupe, args, &commands, None).await?;
-    drop(done);
+    let wanted = Wanted { commands: &commands, target: Target::None };
+    session(desk, &troupe, args, wanted, None).await.map(drop)?;
     print("The host says what it said.\n")
 }
 
@@ -107,7 +116,7 @@ async fn session(
     desk: &Desk,
     troupe: &Troupe,
     args: &Session,
-    commands: &[String],
+    wanted: Wanted<'_>,
     recorder: Option<Recorder>,
 ) -> Result<Document> {
     let document = hub::open(&args.message)?;
@@ -130,9 +139,10 @@ async fn session(
     });
     let mut stops = Stops::new()?;
     let host = troupe.start(document, person.clone(), models, recorder, Some(heard));
-    let work = timeout(args.timeout, work(&host, troupe, commands, args.settle));
+    let stage = Stage { host: &host, troupe, person: &person, settle: args.settle };
+    let work = timeout(args.timeout, stage.work(wanted));
     let done = tokio::select! {
-        done = work => done.unwrap_or_else(|_| Err(Fault::new(Kind::TimedOut, late(args)))),
+        done = work => done.unwrap_or_else(|_| Err(Fault::new(Kind::TimedOut, late(args, &host)))),
         () = stops.next() => Err(Fault::new(Kind::Cancelled, "stopped")),
     };
     tokio::select! {
@@ -147,8 +157,8 @@ async fn session(
     }
     match done {
         Err(fault) if fault.kind != Kind::Upstream => return Err(fault),
-        // An extension may have failed because nobody answered.
-        done => person.is_content().and(done)?,
+        // An extension may have failed because nobody answered, and answers may be left because it failed.
+        done => person.is_answered().and(done).and_then(|()| person.has_none_left())?,
     }
     match differences.load(Ordering::Relaxed) {
         0 => Ok(document),
@@ -157,55 +167,6 @@ async fn session(
             Err(Fault::new(Kind::Upstream, text))
         }
     }
-}
-
-fn late(args: &Session) -> String {
-    format!("--timeout: not quiet within {} s", args.timeout.as_secs())
-}
-
-async fn work(
-    host: &Host,
-    troupe: &Troupe,
-    commands: &[String],
-    settle: std::time::Duration,
-) -> Result<()> {
-    host.settled().await;
-    lives(host, troupe)?;
-    for command in commands {
-        host.command(command).map_err(|error| refused(host, error))?;
-        host.quiet(settle).await;
-        lives(host, troupe)?;
-    }
-    if commands.is_empty() {
-        host.quiet(settle).await;
-    }
-    Ok(())
-}
-
-/// A command that nobody has, with those that there are.
-fn refused(host: &Host, error: Error) -> Fault {
-    if error.code != code::COMMAND_NOT_FOUND {
-        return Fault::new(Kind::Busy, error.message);
-    }
-    let all = host.extensions().into_iter().filter_map(|info| info.manifest);
-    let known = all.flat_map(|manifest| {
-        let buttons = manifest.toolbar_buttons.into_iter().map(|button| button.command);
-        manifest.commands.into_iter().chain(buttons)
-    });
-    let mut known: Vec<String> = known.collect();
-    known.sort();
-    known.dedup();
-    let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-    Fault::new(Kind::NotFound, format!("--command: {}; there are: {known}", error.message))
-}
-
-fn lives(host: &Host, troupe: &Troupe) -> Result<()> {
-    for (info, member) in host.extensions().iter().zip(&troupe.members) {
-        if let State::Failed(why) = &info.state {
-            return Err(Fault::new(Kind::Upstream, format!("{}: {why}", member.name)));
-        }
-    }
-    Ok(())
 }
 
 /// Who answers, and what stayed without an answer.
@@ -242,11 +203,22 @@ impl Person {
     }
 
     /// A question without an answer is no success, whatever the extension made of it.
-    fn is_content(&self) -> Result<()> {
-        match self.open.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(what) => Err(Fault::invalid(one_line(&what, SHOWN_CHARS_MAX))),
+    fn is_answered(&self) -> Result<()> {
+        match &*self.open.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(what) => Err(Fault::invalid(one_line(what, SHOWN_CHARS_MAX))),
             None => Ok(()),
         }
+    }
+
+    /// Nor is an answer to what nobody asked.
+    fn has_none_left(&self) -> Result<()> {
+        let Either::Prepared(answers) = &self.answers else { return Ok(()) };
+        let left = answers.left();
+        if left.is_empty() {
+            return Ok(());
+        }
+        let (count, left) = (left.len(), one_line(&left.join(", "), SHOWN_CHARS_MAX));
+        Err(Fault::invalid(format!("--answers: nobody asked for {count} of them: {left}")))
     }
 }
 

@@ -1,11 +1,12 @@
 //! The page of extensions in a real browser.
 
-use super::{example, line, stage};
+use super::{ADT, example, line, stage};
 use crate::harness::{Done, Home, on_path, peers, signal, unless_missing};
 use crate::sdk::Served;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
 
 /// Everything it says wants to be markup.
 const HOSTILE: &str = r#"
@@ -42,14 +43,21 @@ fn browse(home: &Home, script: &str, args: &[&str]) -> Done {
     Done::of(drive.output().unwrap())
 }
 
-/// What serves the page that these arguments open, and where that is.
-fn page_of(home: &Home, args: &[&str]) -> (Child, String) {
+/// What serves the page that these arguments open, where that is, and what it says after that.
+fn page_of(home: &Home, args: &[&str]) -> (Child, String, JoinHandle<Vec<String>>) {
     let mut open = home.spawn(args);
     let mut said = BufReader::new(open.stderr.take().unwrap()).lines().map(Result::unwrap);
     let page = said.find_map(|line| Some(line.split_once("The page: ")?.1.to_string())).unwrap();
-    // It may go on to speak.
-    std::thread::spawn(move || said.for_each(drop));
-    (open, page)
+    (open, page, std::thread::spawn(move || said.collect()))
+}
+
+/// The pictures that a browser took, where somebody wants to see them.
+fn show_pictures(home: &Home, names: &[&str]) {
+    let Some(folder) = std::env::var_os("ALTHING_PICTURES") else { return };
+    for name in names {
+        // What a failed test has not taken is not there.
+        let _ = std::fs::copy(home.path().join(name), Path::new(&folder).join(name));
+    }
 }
 
 #[test]
@@ -70,15 +78,10 @@ fn the_page_from_a_command_to_a_closed_window_in_a_real_browser() {
     std::fs::write(home.path().join("mixed.hl7"), MIXED).unwrap();
     let mut args = vec!["extensions", "open", "adt.hl7"];
     args.extend(lines.iter().map(String::as_str));
-    let (mut open, page) = page_of(&home, &args);
+    let (mut open, page, _) = page_of(&home, &args);
     let picture = home.path().join("extensions.png");
     let browsed = browse(&home, "extensions.mjs", &[&page, &picture.to_string_lossy()]);
-    if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
-        for name in ["extensions.png", "extensions-confirm.png", "extensions-picker.png"] {
-            // What a failed test has not taken is not there.
-            let _ = std::fs::copy(home.path().join(name), Path::new(&folder).join(name));
-        }
-    }
+    show_pictures(&home, &["extensions.png", "extensions-confirm.png", "extensions-picker.png"]);
     signal(&open, "INT");
     let ended = open.wait().unwrap();
     browsed.ends(0).says("ok");
@@ -98,12 +101,51 @@ fn a_window_counts_as_closed_when_it_is() {
         let Some(_) = unless_missing(on_path(program), program) else { return };
     }
     let extension = line(&python, "windows.py");
-    let (mut open, page) = page_of(&home, &["extensions", "open", "adt.hl7", &extension]);
+    let (mut open, page, _) = page_of(&home, &["extensions", "open", "adt.hl7", &extension]);
     let browsed = browse(&home, "windows.mjs", &[&page]);
     signal(&open, "INT");
     let ended = open.wait().unwrap();
     browsed.ends(0).says("ok");
     assert!(ended.success(), "{ended}");
+    home.is_left();
+}
+
+/// Asks as long as it lives, under a name that is not its own.
+const NAGS: &str = r#"
+import hermes
+
+@hermes.on("command/execute")
+def command(params):
+    while True:
+        hermes.request("ui/showConfirm", title="The System", message="Buy?")
+
+hermes.run("The System", commands=["nag"])
+"#;
+
+#[test]
+fn what_a_person_writes_is_not_lost_and_answers_nothing() {
+    let Some((home, python)) = has_browser().then(|| stage("python3")).flatten() else { return };
+    std::fs::write(home.path().join("other.hl7"), ADT.replace("JANE", "OTHER")).unwrap();
+    std::fs::write(home.path().join("nags.py"), NAGS).unwrap();
+    std::fs::copy(example("hermes.py"), home.path().join("hermes.py")).unwrap();
+    let lines = [line(&python, "editor.py"), line(&python, "dialogues.py")];
+    let nags = format!("{python} nags.py");
+    let args = ["extensions", "open", "adt.hl7", &lines[0], &lines[1], &nags];
+    let (mut open, page, rest) = page_of(&home, &args);
+    let browsed = browse(&home, "draft.mjs", &[&page, &home.path().to_string_lossy()]);
+    let names =
+        ["unsaved", "guard", "conflict", "dialogue"].map(|name| format!("draft-{name}.png"));
+    show_pictures(&home, &names.each_ref().map(String::as_str));
+    signal(&open, "INT");
+    let ended = open.wait().unwrap();
+    browsed.ends(0).says("ok");
+    assert!(ended.success(), "{ended}");
+    let said = rest.join().unwrap().join("\n");
+    let kept = said.split_once("changes that were not saved: ").expect(&said).1;
+    let kept = std::fs::read_to_string(kept.lines().next().unwrap()).unwrap();
+    assert!(kept.contains("DOE^UNSAVED"), "{kept}");
+    let other = std::fs::read_to_string(home.path().join("other.hl7")).unwrap();
+    assert!(other.contains("DOE^OTHER"), "{other}");
     home.is_left();
 }
 
@@ -123,8 +165,7 @@ fn the_page_under_serve_in_a_real_browser() {
     let sections = std::fs::read_to_string(&config).unwrap();
     std::fs::write(config, format!("{sections}folders = ['{}']\n", sub.display())).unwrap();
     let served = Served::start(&home);
-    let browsed =
-        browse(&home, "served.mjs", &[&format!("{}/ui/?token={}", served.url, served.token)]);
+    let browsed = browse(&home, "served.mjs", &[&served.page]);
     // With the extensions, which it told that it closes.
     served.stop();
     browsed.ends(0).says("ok");

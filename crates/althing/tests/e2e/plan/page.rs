@@ -79,8 +79,8 @@ fn the_page_from_start_to_plan_in_a_real_browser() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/browser/council.mjs");
     let picture = home.path().join("council.png");
     let mut drive = home.foreign(Path::new("node"));
-    drive.arg(script).arg(&packages).arg(format!("{}/ui/?token={}", served.url, served.token));
-    drive.arg(&picture).stdin(Stdio::null()).stdout(Stdio::piped());
+    drive.arg(script).arg(&packages).arg(&served.page);
+    drive.arg(&picture).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut browser = drive.spawn().unwrap();
     let mut lines = BufReader::new(browser.stdout.take().unwrap()).lines();
     let mut next = |wanted: &str| {
@@ -98,6 +98,8 @@ fn the_page_from_start_to_plan_in_a_real_browser() {
     gate.open();
     assert!(plan.wait().unwrap().success());
     let served = Served::start_at(&home, &address);
+    // Each start has a key of its own.
+    writeln!(browser.stdin.take().unwrap(), "{}", served.page).unwrap();
     let last = lines.map(Result::unwrap).last();
     Done::of(browser.wait_with_output().unwrap()).ends(0);
     assert_eq!(last.as_deref(), Some("ok"));

@@ -9,12 +9,61 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use tokio::process::Command;
 
-/// Ends of the names of variables that hold keys. An extension gets all of the host's environment
-/// but these; its configuration may give it what it needs.
-const SECRET_ENDS: &[&str] =
-    &["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSPHRASE", "_CREDENTIALS", "_PAT"];
-/// And the host's own.
-const OWN_START: &str = "ALTHING_";
+/// What an extension gets of the host's environment: what programs need to run and languages to find
+/// their own. Any other variable may hold a key; an entry says which of those it needs. A `*` stands
+/// for the rest of a name.
+const USUAL: &[&str] = &[
+    // Who and where the person is, and their language.
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "XDG_*",
+    "HOSTNAME",
+    // The screen.
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "BROWSER",
+    // Where languages find their libraries, and programs their certificates.
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONUTF8",
+    "PYTHONIOENCODING",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "NODE_PATH",
+    "NVM_DIR",
+    "DENO_DIR",
+    "PERL5LIB",
+    "RUBYLIB",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "DOTNET_ROOT",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NIX_PATH",
+    "NIX_PROFILES",
+];
 
 /// The command of an extension, and its data folder, which is there now.
 pub(super) fn command(
@@ -30,11 +79,10 @@ pub(super) fn command(
     made.map_err(|error| format!("cannot make {}: {error}", data_dir.display()))?;
     let mut command = Command::new(program);
     command.args(arguments);
-    for (name, _) in std::env::vars_os() {
-        if is_secret(&name.to_string_lossy()) {
-            command.env_remove(name);
-        }
-    }
+    command.env_clear();
+    command.envs(std::env::vars_os().filter(|(name, _)| {
+        name.to_str().is_some_and(|name| is_inherited(name, &extension.entry.inherit))
+    }));
     command.env("HERMES_VERSION", HERMES_VERSION).env("HERMES_API_VERSION", API_VERSION);
     command.env("HERMES_DATA_DIR", &data_dir).envs(&extension.entry.env);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -42,9 +90,13 @@ pub(super) fn command(
     Ok((command, data_dir))
 }
 
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    name.starts_with(OWN_START) || SECRET_ENDS.iter().any(|end| name.ends_with(end))
+/// Whether an extension gets a variable: a usual one, or one that its entry asks for.
+fn is_inherited(name: &str, asked: &[String]) -> bool {
+    let fits = |known: &str| match known.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == known,
+    };
+    USUAL.iter().any(|known| fits(known)) || asked.iter().any(|known| fits(known))
 }
 
 /// How a process ended, in words.
@@ -61,11 +113,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_kept_from_extensions() {
-        let kept =
-            ["OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "ALTHING_X", "db_password"];
-        assert!(kept.iter().all(|name| is_secret(name)));
-        let given = ["PATH", "HOME", "LANG", "DISPLAY", "SSH_AUTH_SOCK", "VIRTUAL_ENV", "KEYBOARD"];
-        assert!(!given.iter().any(|name| is_secret(name)));
+    fn only_what_is_named_is_inherited() {
+        let kept = [
+            "OPENAI_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_ACCESS_KEY_ID",
+            "ALTHING_X",
+            "PGPASS",
+            "DATABASE_URL",
+            "SSH_AUTH_SOCK",
+            "HTTPS_PROXY",
+            "PATHS",
+            "path",
+            "",
+        ];
+        assert!(!kept.iter().any(|name| is_inherited(name, &[])));
+        let given = ["PATH", "HOME", "LANG", "LC_ALL", "DISPLAY", "VIRTUAL_ENV", "XDG_RUNTIME_DIR"];
+        assert!(given.iter().all(|name| is_inherited(name, &[])));
+        let asked = ["DATABASE_URL".to_string(), "AWS_*".into()];
+        assert!(["DATABASE_URL", "AWS_REGION"].iter().all(|name| is_inherited(name, &asked)));
+        assert!(!is_inherited("GITHUB_TOKEN", &asked));
     }
 }

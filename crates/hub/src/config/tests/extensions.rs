@@ -9,13 +9,14 @@ fn an_extension_is_shown_as_it_is_in_force() {
         "[extensions.echo]\npath = '~/bin/echo.py'\nargs = ['-v', '~/x']\n\
          env = { MODE = 'fast', KEY = '$ECHO_KEY' }\ngrants = ['read', 'models']\n\
          restart = { times_max = 2 }\nfolders = ['~/messages', 'shared']\nprivate_data = true\n\
-         frame_bytes_max = 4096\n\
+         inherit = ['DATABASE_URL', 'AWS_*']\nframe_bytes_max = 4096\n\
          [extensions.plain]\npath = 'node \"my ext.mjs\"'\nenabled = false\n",
     );
     home.warns(&[]);
     let file = format!("/{TOML}");
     home.check("extensions.echo.path", "/home/bin/echo.py -v /home/x", &file);
     home.check("extensions.echo.env", "KEY, MODE", &file);
+    home.check("extensions.echo.inherit", "DATABASE_URL, AWS_*", &file);
     home.check("extensions.echo.grants", "read, models", &file);
     home.check("extensions.echo.restart", "2 times in 300 s", &file);
     home.check("extensions.echo.private_data", "true", &file);
@@ -47,6 +48,9 @@ fn what_is_wrong_is_told_with_its_key() {
     check("path = 'x'\nenv = { A = 5 }", "must be a table of texts");
     check("path = 'x'\nenv = { A = '$NOT_SET' }", "A names a variable that is not set");
     check("path = 'x'\nenv = { 'A=B' = 'c' }", "'A=B' cannot be set");
+    for wrong in ["'A'", "['*']", "['A=B']", "['']", "['A*B']"] {
+        check(&format!("path = 'x'\ninherit = {wrong}"), "must be a list of names of variables");
+    }
     check("path = 'x'\nenabled = 'yes'", "extensions.echo.enabled");
     check("path = 'x'\ngrants = ['all']", "read, change, windows, dialogues, files and models");
     check("path = 'x'\nrestart = true", "extensions.echo.restart");
@@ -79,6 +83,7 @@ fn commands_change_nothing_else_in_the_file() {
     new.name = "new".into();
     new.entry.args = vec!["a b.py".into()];
     new.entry.env.insert("A".into(), "b".into());
+    new.entry.inherit = vec!["AWS_*".into()];
     new.entry.grants = vec![althing_exthost::Grant::Read];
     new.entry.restart = Some(Default::default());
     new.entry.frame_bytes_max = 2048;

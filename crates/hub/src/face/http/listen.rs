@@ -3,7 +3,7 @@
 use super::patience::{Begun, Patience};
 use super::router::App;
 use super::wire::Wire;
-use super::{Limits, Options};
+use super::{Limits, Options, Token};
 use crate::config::Announced;
 use crate::service::Service;
 use althing_stdx::{Fault, Kind, Result};
@@ -29,6 +29,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A face that listens. It goes on until the token given to [`serve`] is cancelled.
 pub struct Bound {
     address: SocketAddr,
+    page_key: Token,
     task: JoinHandle<()>,
 }
 
@@ -36,6 +37,11 @@ impl Bound {
     /// Where it really listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address of a page, with what opens it in this run: for the person's eyes only.
+    pub fn page(&self, path: &str) -> String {
+        format!("http://{}{path}?token={}", self.address, self.page_key.secret().expose())
     }
 
     /// Waits until it has stopped and every connection is over.
@@ -75,15 +81,21 @@ impl Door {
     }
 
     /// As [`serve`], here; the options' address is not looked at.
-    pub fn serve(self, service: Arc<Service>, options: Options, stop: CancellationToken) -> Bound {
+    pub fn serve(
+        self,
+        service: Arc<Service>,
+        options: Options,
+        stop: CancellationToken,
+    ) -> Result<Bound> {
         let Door { listener, address, announced } = self;
         let limits = options.limits;
-        let app = Arc::new(App::new(service, options.token, address, limits));
+        let app = Arc::new(App::new(service, options.token, address, limits)?);
+        let page_key = app.page_key();
         let task = tokio::spawn(async move {
             accept(listener, app, limits, stop).await;
             drop(announced);
         });
-        Bound { address, task }
+        Ok(Bound { address, page_key, task })
     }
 }
 
@@ -95,7 +107,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) -> Result<Bound> {
     let door = Door::open(options.address, &service.library.means().data_dir).await?;
-    Ok(door.serve(service, options, stop))
+    door.serve(service, options, stop)
 }
 
 async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: CancellationToken) {

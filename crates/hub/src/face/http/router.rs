@@ -2,15 +2,15 @@
 
 use super::cors::{self, Origins};
 use super::dialect::{Dialect, anthropic, completions, openai, responses};
-use super::guard::{admit, admit_token};
+use super::guard::{Denied, admit, admit_token};
 use super::reply::{Reply, denial, refusal, text};
 use super::shape::Shape;
-use super::web::{self, Entry, Session, Watchers};
+use super::web::{self, Entry, Session, Watchers, without_key};
 use super::{Limits, Token, embeddings, hops, models, talk};
 use crate::service::Service;
 use crate::service::connections::Connection;
 use crate::service::metrics::prometheus;
-use althing_stdx::{Fault, Kind};
+use althing_stdx::{Fault, Kind, Result};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -55,11 +55,17 @@ impl App {
         token: Token,
         address: SocketAddr,
         limits: Limits,
-    ) -> App {
+    ) -> Result<App> {
         let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
-        let session = Session::new(&token, address.port());
+        let session = Session::begin(address.port())?;
         let origins = Origins::new(&service.library.book().config.http_origins);
-        App { service, token, session, address, origins, router: router(desk.clone()), desk }
+        let router = router(desk.clone());
+        Ok(App { service, token, session, address, origins, router, desk })
+    }
+
+    /// What opens the web application in this run.
+    pub(super) fn page_key(&self) -> Token {
+        self.session.key().clone()
     }
 
     /// Answers one request of the client on `line`.
@@ -67,7 +73,7 @@ impl App {
         self: Arc<App>,
         line: Arc<Connection>,
         request: hyper::Request<Incoming>,
-    ) -> Result<Reply, Infallible> {
+    ) -> std::result::Result<Reply, Infallible> {
         let headers = request.headers();
         line.count(headers.get(USER_AGENT).and_then(|it| it.to_str().ok()));
         let page = self.origins.of(request.uri().path(), headers);
@@ -83,7 +89,7 @@ impl App {
         self: Arc<App>,
         is_page: bool,
         request: hyper::Request<Incoming>,
-    ) -> Result<Reply, Infallible> {
+    ) -> std::result::Result<Reply, Infallible> {
         let (headers, path) = (request.headers(), request.uri().path());
         if path == web::ROOT || path.starts_with(web::BELOW) {
             return Ok(web::dressed(self.page(request).await));
@@ -128,12 +134,13 @@ impl App {
         // Only our own pages belong here, whoever else may ask for models.
         let admitted = admit(request.headers(), self.address, &Origins::default());
         let port = self.address.port();
-        match admitted.and_then(|()| self.session.admit(&request, &self.token, port)) {
+        match admitted.and_then(|()| self.session.admit(&request, port)) {
             Ok(Entry::Open) => {
                 let Ok(reply) = self.router.clone().call(request.map(Body::new)).await;
                 reply
             }
             Ok(Entry::Welcome(to)) => self.session.welcome(&to),
+            Err(Denied::Token) => web::turned_away(&without_key(), Denied::Token.status()),
             Err(denied) => web::turned_away(&denied.fault(self.address), denied.status()),
         }
     }

@@ -1,6 +1,6 @@
 //! The web application of this machine: one frame, a page for each thing that is better seen than
 //! read, and beside them the council's UI protocol. Everything below `/ui` is here; nothing of it is
-//! shown to anybody without the token.
+//! shown to anybody without the key of this run.
 
 mod entry;
 mod extensions;
@@ -10,7 +10,7 @@ mod state;
 mod tests;
 mod watch;
 
-pub(super) use entry::{Entry, Session};
+pub(super) use entry::{Entry, Session, without_key};
 pub(super) use watch::Watchers;
 
 use super::reply::{self, Reply};
@@ -71,7 +71,7 @@ pub(super) fn dressed(mut reply: Reply) -> Reply {
     reply
 }
 
-/// What somebody without the token gets to read.
+/// What somebody without the key gets to read.
 pub(super) fn turned_away(fault: &Fault, status: u16) -> Reply {
     let text = format!("{}\n", fault.message);
     let mut reply = reply::text("text/plain; charset=utf-8", text);

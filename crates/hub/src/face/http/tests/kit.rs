@@ -70,11 +70,18 @@ impl Face {
         line.answer().await
     }
 
+    /// What opens the pages of this face.
+    pub fn page_key(&self) -> String {
+        self.bound.page("").rsplit_once('=').unwrap().1.to_string()
+    }
+
     /// A request as an honest client writes it, with more headers where some are given.
     pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let (host, length) = (self.address, body.len());
+        let page_key = self.page_key();
+        let token = if path.starts_with("/ui") { &page_key } else { TOKEN };
         format!(
-            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {TOKEN}\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
              content-length: {length}\r\n{headers}\r\n{body}"
         )
     }

@@ -1,27 +1,33 @@
-//! Who may come into the web application. A browser brings the token once, in the address, and gets a
-//! cookie for it; programs show it in a header or in the address. The cookie is not the token, from
-//! which it is made: it goes to every server on this machine that the browser talks to under the same
-//! name, and opens only this application.
+//! Who may come into the web application: who has the key of this run. It is made when the face
+//! begins to listen, is in no file, and ends with the process; the token of the gateway, which lies in
+//! one, opens no page. A browser brings the key once, in the address, and gets a cookie for it; programs
+//! show it in a header or in the address. The cookie is not the key, from which it is made: it goes to
+//! every server on this machine that the browser talks to under the same name, and opens only this
+//! application.
 
 use super::super::Token;
 use super::super::guard::{Denied, admit_token, port_of};
 use super::super::reply::Reply;
 use althing_stdx::redact::Secret;
+use althing_stdx::{Fault, Kind, Result};
 use axum::body::Body;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::header::{COOKIE, HeaderMap, HeaderValue, LOCATION, ORIGIN, SET_COOKIE};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
 
-/// Where a program that is no browser shows the token.
+/// Bytes of the key of a run.
+const KEY_BYTES: usize = 32;
+/// Where a program that is no browser shows the key.
 const HEADER: &str = "x-ui-token";
 /// What a browser says about who asks: ourselves, or the person.
 const OWN_SITES: [&str; 2] = ["same-origin", "none"];
 
-/// What browsers show that have been let in; the same after a restart, so that a page that waited for
-/// the service finds its way back.
+/// What opens the application in this run, and what browsers show that have been let in.
 pub(crate) struct Session {
+    key: Token,
     secret: Token,
     cookie: String,
 }
@@ -36,19 +42,27 @@ pub(crate) enum Entry {
 
 impl Session {
     /// For the application on `port`: cookies know no ports, so the name has it.
-    pub(crate) fn new(token: &Token, port: u16) -> Session {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, token.secret().expose().as_bytes());
-        let tag = hmac::sign(&key, format!("web application on {port}").as_bytes());
-        let secret = Token::new(Secret::new(URL_SAFE_NO_PAD.encode(tag)));
-        Session { secret, cookie: format!("althing_ui_{port}") }
+    pub(crate) fn begin(port: u16) -> Result<Session> {
+        let mut bytes = [0; KEY_BYTES];
+        let random = SystemRandom::new().fill(&mut bytes);
+        random.map_err(|_| Fault::internal("page: the system gives no random numbers"))?;
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &bytes), b"cookie");
+        let token = |bytes: &[u8]| Token::new(Secret::new(URL_SAFE_NO_PAD.encode(bytes)));
+        let (key, secret) = (token(&bytes), token(tag.as_ref()));
+        Ok(Session { key, secret, cookie: format!("althing_ui_{port}") })
+    }
+
+    /// For the person who is to open the application.
+    pub(crate) fn key(&self) -> &Token {
+        &self.key
     }
 
     pub(crate) fn admit<B>(
         &self,
         request: &Request<B>,
-        token: &Token,
         port: u16,
-    ) -> Result<Entry, Denied> {
+    ) -> std::result::Result<Entry, Denied> {
+        let token = &self.key;
         let headers = request.headers();
         let header = headers.get(HEADER).map(HeaderValue::as_bytes);
         if header.is_some_and(|shown| token.opens(shown)) || admit_token(headers, token).is_ok() {
@@ -87,6 +101,13 @@ impl Session {
         }
         reply
     }
+}
+
+/// What somebody is told who does not have the key.
+pub(crate) fn without_key() -> Fault {
+    let text = "this page opens with the address that was printed when Althing started, and each start \
+                has its own: look where it was started, or start it again";
+    Fault::new(Kind::BadKey, text).status(401)
 }
 
 /// The token in an address, and the address without it.

@@ -59,6 +59,8 @@ pub(super) static ALL: &[Page] = &[
     framed("/ui/extensions", &SHEETS[1], include_str!("assets/extensions.html")),
     page("/ui/extensions.css", CSS, include_str!("assets/extensions.css")),
     page("/ui/extensions.js", SCRIPT, include_str!("assets/extensions.js")),
+    page("/ui/dialogue.js", SCRIPT, include_str!("assets/dialogue.js")),
+    page("/ui/message.js", SCRIPT, include_str!("assets/message.js")),
     page("/ui/picker.js", SCRIPT, include_str!("assets/picker.js")),
     page("/ui/text.js", SCRIPT, include_str!("assets/text.js")),
     page("/ui/windows.js", SCRIPT, include_str!("assets/windows.js")),

@@ -1,8 +1,10 @@
 // The page of extensions: the message, their buttons, questions, windows and logs. One state, fetched
 // whole when something changed; all text of extensions is text.
+import { buttons, close, isOpen, present } from "/ui/dialogue.js";
 import { element, follow, show, tell } from "/ui/frame.js";
+import * as message from "/ui/message.js";
 import { pick } from "/ui/picker.js";
-import { described, placeAt, toKeep, toShow } from "/ui/text.js";
+import { described, placeAt } from "/ui/text.js";
 import { drawWindows } from "/ui/windows.js";
 
 const LEVELS = { info: 0, warning: 1, error: 2 };
@@ -10,13 +12,15 @@ const SIGNS = { info: " ", warning: "!", error: "✗" };
 const LINES_MAX = 1000;
 const KINDS = { info: "Message", warning: "Warning", error: "Error" };
 
+const TITLE = document.title;
+
 const at = (id) => document.getElementById(id);
 let state;
 let lines = [];
-/** What the textarea was filled with, and whether the person has changed it since. */
-let shown = { revision: -1, text: "" };
 /** The question on the screen. */
 let asked;
+/** Extensions that the person has told to end: nothing of theirs is asked any more. */
+const stopped = new Set();
 /** What extensions say about fields. */
 let schema;
 
@@ -26,11 +30,13 @@ async function ask(path) {
   return answer.json();
 }
 
+const post = (deed) => fetch("/ui/extensions/do", {
+  method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(deed),
+});
+
 /** Does something; what is refused is told. */
 async function act(deed) {
-  const answer = await fetch("/ui/extensions/do", {
-    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(deed),
-  });
+  const answer = await post(deed);
   if (answer.ok) return true;
   tell("news", (await answer.text()).trim());
   return false;
@@ -45,29 +51,11 @@ function load() {
     do {
       again = false;
       state = await ask("state");
-      if (state.configured && state.revision !== shown.revision) await loadText();
+      if (state.configured && state.revision !== message.revision()) await message.look();
       draw();
     } while (again);
   })().finally(() => { loading = undefined; });
   return loading;
-}
-
-const isOwn = () => at("text").value !== toShow(shown.text);
-
-async function loadText() {
-  const had = isOwn();
-  const found = await ask("document");
-  shown = found;
-  if (had && isOwn()) return tell("news", "The message changed while you typed: Revert shows it, Apply puts yours over it.");
-  at("text").value = toShow(shown.text);
-}
-
-async function apply() {
-  if (!isOwn()) return true;
-  const text = toKeep(at("text").value, shown.text, state.form === "hl7" ? "\r" : "\n");
-  const done = await act({ do: "edit", text, revision: shown.revision });
-  if (done) { tell("news", "applied"); await load(); }
-  return done;
 }
 
 function draw() {
@@ -85,12 +73,24 @@ function draw() {
 }
 
 function drawEditor() {
-  const own = isOwn();
+  if (!state?.configured) return;
+  const own = message.isUnsent();
   at("text").toggleAttribute("data-own", own);
-  at("apply").disabled = !own;
-  at("revert").disabled = !own;
+  // What was just sent is not in the state yet.
+  const isChanged = own || state.is_changed || message.revision() > state.revision;
+  show("unsaved", isChanged);
+  document.title = `${isChanged ? "● " : ""}${TITLE}`;
+  drawStep("undo", own ? "you" : state.undo);
+  drawStep("redo", own ? undefined : state.redo);
   at("save").disabled = !state.file;
   drawField();
+}
+
+function drawStep(deed, by) {
+  const button = at(deed);
+  button.disabled = !by || message.isStuck();
+  const words = { undo: "Takes back what was changed by", redo: "Changes again what was changed by" }[deed];
+  button.title = by ? `${words} ${by}` : "";
 }
 
 /** Where the caret is, and what extensions say of that place. */
@@ -150,7 +150,7 @@ function commandButton(extension, button) {
   const made = element("button", { type: "button", "data-command": button.command,
     title: `${extension.name}: ${button.command}` }, icon, button.label);
   made.addEventListener("click", async () => {
-    if (await apply()) await act({ do: "command", command: button.command });
+    if (await message.send()) await act({ do: "command", command: button.command });
   });
   return made;
 }
@@ -160,14 +160,15 @@ function drawExtensions() {
   loadSchema();
   at("extensions").replaceChildren(...state.extensions.map((it) => {
     const reload = element("button", { type: "button" }, it.state === "running" ? "Reload" : "Start");
-    reload.addEventListener("click", () => act({ do: "reload", extension: it.id }));
+    reload.addEventListener("click", () => { stopped.delete(it.id); act({ do: "reload", extension: it.id }); });
     const stop = element("button", { type: "button" }, "Stop");
     stop.disabled = it.state !== "running";
-    stop.addEventListener("click", () => act({ do: "stop", extension: it.id }));
+    stop.addEventListener("click", () => halt(it.id));
+    const itself = it.calls_itself && it.calls_itself !== it.name ? `calls itself ${it.calls_itself}` : "";
     return element("article", { class: "card", "aria-label": it.name },
-      element("h3", {}, it.name, element("span", { class: "state", "data-state": it.state },
+      element("h3", {}, element("bdi", {}, it.name), element("span", { class: "state", "data-state": it.state },
         it.state.replaceAll("_", " "))),
-      element("p", {}, [it.configured, it.version ?? "", it.description ?? ""].filter(Boolean).join(" · ")),
+      element("p", { dir: "auto" }, [itself, it.version ?? "", it.description ?? ""].filter(Boolean).join(" · ")),
       it.reason ? element("p", { class: "reason" }, it.reason) : undefined,
       element("p", { class: "actions" }, reload, stop));
   }));
@@ -177,32 +178,40 @@ function drawExtensions() {
   at("log-extension").value = chosen;
 }
 
+/** Ends an extension; what it asks is not shown any more. */
+function halt(id) {
+  stopped.add(id);
+  drawQuestion();
+  return act({ do: "stop", extension: id });
+}
+
+const isAsking = (question) => {
+  const extension = state.extensions.find((it) => it.id === question.extension);
+  return extension?.state !== "shutting_down" && !stopped.has(question.extension);
+};
+
 function drawQuestion() {
-  const first = state.questions[0];
+  for (const it of state.extensions) if (it.state === "stopped" || it.state === "failed") stopped.delete(it.id);
+  const first = state.questions.find(isAsking);
   if (first?.id === asked) return;
-  const dialogue = at("dialogue");
-  asked = first?.id;
-  if (dialogue.open) dialogue.close();
+  // What the person is doing there comes first.
+  if (isOpen() && asked === undefined) return;
+  asked = undefined;
+  if (isOpen()) close();
   if (!first) return;
+  asked = first.id;
   const answer = (said) => act({ do: "answer", question: first.id, answer: said });
-  const title = element("h2", { id: "dialogue-title" }, first.title ?? KINDS[first.kind] ?? "Question");
-  const who = element("p", { class: "who" }, `${first.name} asks`);
   const away = { message: true, confirm: false, files: null }[first.ask];
-  dialogue.oncancel = (event) => { event.preventDefault(); answer(away); };
-  if (first.ask === "files") {
-    dialogue.replaceChildren(who, title, pick(first, (path) => folder(path, first.id), answer));
-  } else {
-    const words = first.ask === "message" ? [["OK", true]]
-      : first.buttons === "okCancel" ? [["OK", true], ["Cancel", false]] : [["Yes", true], ["No", false]];
-    const buttons = words.map(([word, said]) => {
-      const made = element("button", { type: "button" }, word);
-      made.addEventListener("click", () => answer(said));
-      return made;
-    });
-    dialogue.replaceChildren(who, title, element("p", { class: "said" }, first.message),
-      element("p", { class: "actions" }, ...buttons));
-  }
-  dialogue.showModal();
+  const words = first.ask === "message" ? [["OK", true]]
+    : first.buttons === "okCancel" ? [["Cancel", false], ["OK", true]] : [["No", false], ["Yes", true]];
+  const more = first.ask === "files" ? pick(first, (path) => folder(path, first.id), answer)
+    : buttons(...words.map(([word, said]) => [word, () => answer(said)]));
+  const bar = element("header", { class: "asker" },
+    element("p", {}, "The extension ", element("strong", {}, element("bdi", {}, first.name)), " asks:"),
+    element("button", { type: "button" }, "Stop it"));
+  bar.querySelector("button").addEventListener("click", () => halt(first.extension));
+  present({ bar, title: first.title ?? KINDS[first.kind] ?? "Question", said: first.message, more,
+    startles: true, turnedAway: () => answer(away) });
 }
 
 function folder(path, question) {
@@ -214,13 +223,39 @@ function folder(path, question) {
 
 /** A file for the message itself. */
 function choose(kind, title, then) {
-  const dialogue = at("dialogue");
   const name = state.file?.split("/").at(-1) ?? "message.hl7";
   const wish = { pick: kind, defaultName: name, filters: [] };
-  const done = (paths) => { dialogue.close(); if (paths) then(paths[0]); };
-  dialogue.oncancel = null;
-  dialogue.replaceChildren(element("h2", { id: "dialogue-title" }, title), pick(wish, (path) => folder(path), done));
-  dialogue.showModal();
+  const done = (paths) => { close(); if (paths) then(paths[0]); };
+  asked = undefined;
+  present({ title, more: pick(wish, (path) => folder(path), done), turnedAway: () => done(null), whenClosed: drawQuestion });
+}
+
+/** Asks before something is lost; what keeps all stands first. */
+function warn(title, said, ...choices) {
+  const pairs = [["Cancel", () => {}], ...choices].map(([word, run]) => [word, () => { close(); run(); }]);
+  asked = undefined;
+  present({ title, said, more: buttons(...pairs), startles: true, turnedAway: close, whenClosed: drawQuestion });
+}
+
+async function openFile(path, discard = false) {
+  if (!(await message.send())) return;
+  const answer = await post({ do: "open", path, discard });
+  if (answer.ok) { tell("news", "opened"); return load(); }
+  if (answer.status !== 409) return tell("news", (await answer.text()).trim());
+  const save = async () => { if (await saveFile()) await openFile(path); };
+  warn("The message has changes that are not saved", `To open ${path}:`,
+    ...(state.file ? [["Save them, then open", save]] : []), ["Discard them, then open", () => openFile(path, true)]);
+}
+
+/** Whether it is saved now. */
+async function saveFile(path, overwrite = false) {
+  if (!(await message.send())) return false;
+  const answer = await post({ do: "save", path, overwrite });
+  if (answer.ok) { tell("news", "saved"); await load(); return true; }
+  const why = (await answer.text()).trim();
+  if (answer.status !== 409) { tell("news", why); return false; }
+  warn("That would replace what is there", why, ["Replace it", () => saveFile(path, true)]);
+  return false;
 }
 
 function drawLog() {
@@ -250,17 +285,13 @@ async function take(message) {
   }
 }
 
-at("text").addEventListener("input", drawEditor);
+message.begin({ post, fetch: () => ask("document"), form: () => state.form, changed: drawEditor, load });
 document.addEventListener("selectionchange", () => { if (state?.configured) drawField(); });
-at("apply").addEventListener("click", apply);
-at("revert").addEventListener("click", () => { at("text").value = toShow(shown.text); drawEditor(); });
-at("open").addEventListener("click", () => choose("openFile", "Open a message", (path) => act({ do: "open", path })));
-at("save").addEventListener("click", async () => {
-  if (await apply() && await act({ do: "save" })) tell("news", "saved");
-});
-at("save-as").addEventListener("click", () => choose("saveFile", "Save the message", async (path) => {
-  if (await apply() && await act({ do: "save", path })) { tell("news", "saved"); await load(); }
-}));
+at("undo").addEventListener("click", () => message.step("undo"));
+at("redo").addEventListener("click", () => message.step("redo"));
+at("open").addEventListener("click", () => choose("openFile", "Open a message", (path) => openFile(path)));
+at("save").addEventListener("click", () => saveFile());
+at("save-as").addEventListener("click", () => choose("saveFile", "Save the message", (path) => saveFile(path)));
 for (const id of ["log-extension", "log-level", "log-text"]) at(id).addEventListener("input", drawLog);
 
 async function start() {

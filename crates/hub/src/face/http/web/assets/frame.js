@@ -46,9 +46,17 @@ export function follow(address, take) {
   const source = new EventSource(address());
   source.onopen = () => tell("connection", "live");
   source.onmessage = (event) => take(JSON.parse(event.data), event.lastEventId);
-  source.onerror = () => {
-    tell("connection", "connection lost, trying again");
-    if (source.readyState !== EventSource.CLOSED) return;
+  source.onerror = async () => {
+    const lost = "connection lost, trying again";
+    if (source.readyState !== EventSource.CLOSED) return tell("connection", lost);
+    tell("connection", (await isAnew()) ? "started anew: open the address that was printed then" : lost);
     setTimeout(() => follow(address, take), 2000);
   };
+}
+
+/** Whether the service was started again: each start has a key of its own, and lets in no page of the one
+ *  before until the person has opened its address. */
+async function isAnew() {
+  const answer = await fetch("/ui/icon.svg").catch(() => undefined);
+  return answer?.status === 401;
 }

@@ -15,6 +15,10 @@ export function pick(wish, list, answer) {
     element("option", { value: "" }, "all files"));
   const take = element("button", { type: "button" }, saves ? "Save" : wish.pick === "directory" ? "Take this folder" : "Open");
   const cancel = element("button", { type: "button" }, "Cancel");
+  // A name that is typed is done with Enter.
+  name.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !take.disabled) { event.preventDefault(); take.click(); }
+  });
   let here;
 
   const join = (file) => `${here.path === "/" ? "" : here.path}/${file}`;
@@ -44,11 +48,12 @@ export function pick(wish, list, answer) {
     // A name may be typed before the folder is there.
     if (!here) return;
     path.textContent = here.path + (here.is_cut ? " (not all are shown)" : "");
+    const elsewhere = here.others.map((folder) => row("⌂", folder, () => go(folder)));
     const up = here.parent ? [row("↑", "the folder above", () => go(here.parent))] : [];
     const folders = here.folders.map((folder) => row("▸", folder, () => go(join(folder))));
     const files = wish.pick === "directory" ? [] : here.files.filter(fits)
       .map((file) => row("·", file, () => toggle(file), saves ? file === name.value : chosen.has(join(file))));
-    names.replaceChildren(...up, ...folders, ...files);
+    names.replaceChildren(...elsewhere, ...up, ...folders, ...files);
     take.disabled = saves ? name.value === "" : wish.pick !== "directory" && chosen.size === 0;
   }
 

@@ -23,6 +23,30 @@ export function toKeep(text, was, usual) {
   return lines.map((line, at) => (at < last ? line + (end(at) ?? ends[0] ?? usual) : line)).join("");
 }
 
+/** What became of `base`: from where to where something else stands in `now`. */
+function change(base, now) {
+  const least = Math.min(base.length, now.length);
+  let head = 0;
+  while (head < least && base[head] === now[head]) head += 1;
+  let tail = 0;
+  while (tail < least - head && base.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  return { from: head, to: base.length - tail, put: now.slice(head, now.length - tail) };
+}
+
+/** What two made of `base` at two places, together; nothing where they met. */
+export function merged(base, mine, theirs) {
+  const [first, last] = [change(base, mine), change(base, theirs)].sort((a, b) => a.from - b.from);
+  if (first.to >= last.from) return undefined;
+  return base.slice(0, first.from) + first.put + base.slice(first.to, last.from) + last.put + base.slice(last.to);
+}
+
+/** Where a caret is when `before` has become `now` around it. */
+export function movedBy(before, now, caret) {
+  const { from, to } = change(before, now);
+  if (caret <= from) return caret;
+  return caret >= to ? caret + now.length - before.length : Math.min(caret, now.length);
+}
+
 /** The segment, field and component of an HL7 message in which the caret is; nothing where there is no field. */
 export function placeAt(text, caret) {
   const [field, component, repetition] = text.startsWith("MSH") ? text.slice(3, 6) : "|^~";

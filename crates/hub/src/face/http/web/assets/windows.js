@@ -57,8 +57,12 @@ function stand(id) {
 
 function bar(window, at) {
   const what = { asked: "wants to open", opening: "is opening", open: "has open", lost: "may have open, where this page cannot see it," }[at];
-  const line = element("p", {}, `${window.name ?? "An extension"} ${what} `, element("strong", {}, window.url),
-    window.title ? ` (${window.title})` : "");
+  // As a browser reads it: what is before the host, behind it or in other letters cannot pass for the host.
+  const { protocol, host, href } = URL.parse(window.url) ?? { protocol: "", host: "", href: window.url };
+  const address = element("span", { class: "address" }, `${protocol}//`, element("strong", {}, host),
+    href.slice(href.indexOf(host) + host.length));
+  const title = window.title ? element("span", {}, " (", element("bdi", {}, window.title), ")") : undefined;
+  const line = element("p", {}, element("bdi", {}, window.name ?? "An extension"), ` ${what} `, address, title);
   const button = (word, click) => {
     const made = element("button", { type: "button" }, word);
     made.addEventListener("click", click);
@@ -74,13 +78,16 @@ function bar(window, at) {
 }
 
 function openWindow(window) {
-  if (!/^https?:\/\//i.test(window.url)) return;
+  if (!/^https?:$/.test(URL.parse(window.url)?.protocol)) return tell("news", "That is no address to open.");
   // That the size is fixed is a wish: browsers of today let the person change it all the same.
   const fixed = window.resizable ? "" : ",resizable=no";
   const features = `popup,width=${window.width},height=${window.height}${fixed}`;
-  const handle = globalThis.open("about:blank", "_blank", features);
+  const opener = document.getElementById("opener").contentWindow;
+  const handle = opener.open("about:blank", "_blank", features);
   if (!handle) return tell("news", "The browser blocked the window; allow windows for this page.");
-  // It keeps its opener: only so may this page close it again when its extension wants that.
+  // A window may send its opener elsewhere, so that is an empty frame: Chromium lets it reach no further, and
+  // this page close it. Where that is not known it has no opener, and the person may have to close it.
+  if (!navigator.userAgentData) handle.opener = null;
   handle.location.replace(window.url);
   known.set(window.id, { handle, seen: false, away: false, closedAt: undefined, lost: false });
   draw();
