@@ -8,6 +8,7 @@ mod ignored;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod way_on;
 
 use crate::book::Library;
 use crate::config::Config;
@@ -27,13 +28,14 @@ pub(crate) use folder::{BATCH, keep};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+pub use way_on::way_on;
 
 /// How long one attempt may take where nobody says.
 pub const ATTEMPT: Duration = Duration::from_secs(300);
 /// How long the whole run may take where nobody says.
 pub const BUDGET: Duration = Duration::from_secs(1800);
 /// Seeds that nobody chose: every program can read these numbers.
-const SEED_MAX: u64 = 1 << 53;
+const SEED_MAX: i64 = 1 << 53;
 /// Problems told of one task; what is wrong beyond them shows when these are mended.
 pub const EXAMINED_MAX: usize = 1000;
 
@@ -88,6 +90,11 @@ pub fn examine(wanted: &Wanted, config: &Config) -> (Vec<Problem>, Vec<String>) 
     (problems, told)
 }
 
+/// Models and programs of `wanted` that are not there, which takes a look around.
+pub async fn find_missing(wanted: &Wanted, library: &Library) -> Vec<Problem> {
+    agents::missing(wanted, &agents_of(&wanted.task), library).await
+}
+
 /// Every agent of a task that can be read, whatever is wrong with the rest, with its field.
 fn agents_of(task: &Value) -> Vec<(String, Agent)> {
     let agents = &task["agents"];
@@ -111,9 +118,18 @@ fn repo_faults(wanted: &Wanted) -> Vec<Fault> {
             Ok(root) => {
                 let paths = paths.iter().enumerate();
                 let paths = paths.filter_map(|(at, path)| Some((at, path.as_str()?)));
-                paths.filter_map(|(at, path)| context::inside(&root, at, path).err()).collect()
+                paths.filter_map(|(at, path)| path_fault(&root, at, path)).collect()
             }
         },
+    }
+}
+
+/// Why a path of a task cannot be read.
+fn path_fault(root: &Path, at: usize, path: &str) -> Option<Fault> {
+    match context::inside(root, at, path) {
+        Ok(Ok(_)) => None,
+        Ok(Err(e)) => Some(Fault::invalid(format!("repo_context.paths[{at}]: '{path}': {e}"))),
+        Err(fault) => Some(fault),
     }
 }
 
@@ -149,11 +165,11 @@ impl Runs {
         let demo = lineup.seats.iter().any(|seat| seat.demo);
         let config = self.library.book().config.clone();
         let preferences = &task.preferences;
-        let seed = wanted.seed.or(preferences.random_seed).map(|seed| seed as u64);
+        let seed = wanted.seed.or(preferences.random_seed);
         let budget = preferences.time_budget_sec.map_or(BUDGET, Duration::from_secs);
         let mut terms = Terms {
             task: recorded,
-            seed: seed.unwrap_or_else(|| fastrand::u64(..SEED_MAX)),
+            seed: seed.unwrap_or_else(|| fastrand::i64(0..SEED_MAX)),
             attempt_ms: millis(wanted.attempt.unwrap_or(ATTEMPT).min(budget)),
             budget_ms: millis(budget),
             plans_max: preferences.max_plans.unwrap_or(PLANNERS_MAX),
