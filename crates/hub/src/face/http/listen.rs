@@ -27,6 +27,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A face that listens. It goes on until the token given to [`serve`] is cancelled.
 pub struct Bound {
     address: SocketAddr,
+    app: Arc<App>,
     task: JoinHandle<()>,
 }
 
@@ -34,6 +35,11 @@ impl Bound {
     /// Where it really listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How many pages follow a run now.
+    pub fn watchers(&self) -> usize {
+        self.app.watchers().count()
     }
 
     /// Waits until it has stopped and every connection is over.
@@ -62,8 +68,8 @@ pub async fn serve(
     let address = listener.local_addr().map_err(cannot)?;
     let limits = options.limits;
     let app = Arc::new(App::new(service, options.token, address, limits));
-    let task = tokio::spawn(accept(listener, app, limits, stop));
-    Ok(Bound { address, task })
+    let task = tokio::spawn(accept(listener, app.clone(), limits, stop));
+    Ok(Bound { address, app, task })
 }
 
 async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: CancellationToken) {
@@ -90,6 +96,8 @@ async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: Canc
         });
     }
     drop(listener);
+    // A page would follow its run for ever.
+    app.watchers().close();
     // All places free again means that every connection is over; each keeps to its own grace.
     let all = room.acquire_many(limits.connections_max as u32);
     // One more stall, for a last write that the client does not take.

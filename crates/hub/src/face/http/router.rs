@@ -58,6 +58,11 @@ impl App {
         App { service, token, session, address, router: router(desk.clone()), desk }
     }
 
+    /// Who follows a run.
+    pub(super) fn watchers(&self) -> &Watchers {
+        &self.desk.watchers
+    }
+
     /// Answers one request of the client on `line`.
     pub(super) async fn answer(
         self: Arc<App>,
