@@ -2,6 +2,7 @@
 
 use super::{Desk, page, print, tell};
 use crate::args;
+use crate::printer;
 use crate::stdio;
 use crate::terminal::{DIM, GOOD};
 use crate::watch::Stops;
@@ -40,16 +41,21 @@ pub async fn serve(args: args::Serve) -> Result<()> {
         lost = ended(bus) => lost,
     };
     stop.cancel();
+    // What nobody reads of the greeting holds up nothing.
     let leave = async {
         if let Some(http) = http {
             http.ended().await;
         }
-        service.close().await
+        service.close().await?;
+        printer::finish(false).await
     };
     tokio::select! {
         closed = leave => done.and(closed),
         // Asked twice: at once.
-        () = stops.next() => done,
+        () = stops.next() => {
+            printer::give_up();
+            done
+        }
     }
 }
 

@@ -24,5 +24,6 @@ mod pull;
 mod real_discussions;
 mod resume;
 mod sdk;
+mod unread;
 mod windows;
 mod workers;
