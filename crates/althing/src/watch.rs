@@ -212,7 +212,7 @@ async fn next_events(log: &RunLog, seq: u64) -> Vec<Event> {
     log.since(seq).await
 }
 
-/// Ctrl-C, Ctrl-\\, a polite request to end, and a terminal that was closed.
+/// Ctrl-C, Ctrl-\, a polite request to end, and a terminal that was closed.
 pub struct Stops {
     interrupt: Signal,
     /// By itself it would end this program and nothing that it started.

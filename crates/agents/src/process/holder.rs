@@ -3,9 +3,7 @@
 //! gone without a word, too.
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, wait};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -24,13 +22,19 @@ const LINGER_POLLS: u32 = 60;
 /// When it is given up: a process that no signal ends.
 const POLLS_MAX: u32 = 1_000;
 const POLL_EVERY: Duration = Duration::from_millis(5);
+/// Where the system shows what is open, by its number.
+const LINES: &str = "/proc/self/fd";
 /// The exit code of what cannot be started, as in a shell.
 const NOT_STARTED: u8 = 126;
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Lets every agent be held by `program`, which calls [`run_holder`] before it does anything else.
+/// Lets every agent be held by `program`, which calls [`run_holder`] before it does anything else. Only
+/// where the system has what a holder needs.
 pub fn hold_agents_with(program: PathBuf) {
+    if !cfg!(target_os = "linux") || !Path::new(LINES).is_dir() {
+        return;
+    }
     // Set once; a second time changes nothing.
     let _ = PROGRAM.set(program);
 }
@@ -66,8 +70,7 @@ pub(super) fn command(program: &Path) -> io::Result<(Command, Option<(Leash, Pip
 }
 
 fn hold(line: &OsStr, program: &OsStr, arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    // Where it is refused, what leaves the group is found by its mark, as without a holder.
-    let _ = set_child_subreaper(Some(getpid()));
+    adopt_orphans();
     let mut command = Command::new(program);
     let agent = match command.args(arguments).process_group(0).spawn() {
         Ok(agent) => agent,
@@ -85,9 +88,16 @@ fn hold(line: &OsStr, program: &OsStr, arguments: impl Iterator<Item = OsString>
     leave_as(status)
 }
 
+/// Makes what loses its parent below us our child. Where that is refused, what leaves the group is found
+/// by its mark, as without a holder.
+fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(getpid()));
+}
+
 /// Ends the agent as soon as nobody holds the line any more.
 fn listen(line: &OsStr, agent: Option<Pid>, is_released: Arc<AtomicBool>) {
-    let path = Path::new("/proc/self/fd").join(line);
+    let path = Path::new(LINES).join(line);
     std::thread::spawn(move || {
         // Without a line the agent ends by itself or with its group.
         let Ok(mut line) = File::open(path) else { return };

@@ -81,9 +81,8 @@ struct Item {
 impl News {
     /// Takes in an event.
     fn take(&mut self, state: &mut State, event: &Event) {
-        let is_passing = matches!(event.what, What::TurnDelta { .. } | What::TurnNoted { .. });
-        if !is_passing {
-            // Written now, since what comes next may change it.
+        if may_change_standing(&event.what) {
+            // Written now: what comes next is another message.
             self.write(state);
         }
         let changes = state.take(event);
@@ -118,6 +117,21 @@ impl News {
         }
         out
     }
+}
+
+/// Whether a phase or a status may be another one after this.
+fn may_change_standing(what: &What) -> bool {
+    matches!(
+        what,
+        What::RunStarted(_)
+            | What::RunResumed { .. }
+            | What::RunEnded { .. }
+            | What::PhaseStarted { .. }
+            | What::TurnStarted(_)
+            | What::TurnEnded { .. }
+            | What::AnswerChecked(_)
+            | What::PlansJudged(_)
+    )
 }
 
 /// How a run stands now; the empty state where there is none.
