@@ -369,8 +369,8 @@ impl Said {
 
 /// What explains most of a failure: the message of an error that is written as JSON, else a line.
 fn told_in(noise: &str) -> String {
-    let objects = noise.match_indices('{').take(OBJECTS_MAX);
-    let message = objects.into_iter().find_map(|(at, _)| {
+    let mut objects = noise.match_indices('{').take(OBJECTS_MAX);
+    let message = objects.find_map(|(at, _)| {
         let mut values = serde_json::Deserializer::from_str(&noise[at..]).into_iter::<Value>();
         let value = values.next()?.ok()?;
         value["error"]["message"].as_str().map(String::from)

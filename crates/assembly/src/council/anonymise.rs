@@ -68,11 +68,9 @@ impl Task {
 
     /// Whether it says these words, as they are compared.
     fn says(&self, small: &str) -> bool {
-        let found = self.small.match_indices(small);
-        !small.is_empty()
-            && found
-                .into_iter()
-                .any(|(at, it)| names::is_edge(&self.small, small, at, at + it.len()))
+        let is_word =
+            |(at, it): (usize, &str)| names::is_edge(&self.small, small, at, at + it.len());
+        !small.is_empty() && self.small.match_indices(small).any(is_word)
     }
 
     /// Whether it says this name, or all names that are in it; a version only as it stands.

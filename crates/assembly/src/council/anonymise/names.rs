@@ -304,20 +304,20 @@ fn is_joined(word: &str) -> bool {
         |at: &usize| *at == 0 || (is_upper(*at) && (is_lower(at - 1) || is_lower(at + 1)));
     let starts: Vec<usize> = (0..word.len()).filter(is_start).chain([word.len()]).collect();
     let small = word.to_ascii_lowercase();
-    let pieces = starts
+    let mut pieces = starts
         .iter()
         .enumerate()
         .flat_map(|(nth, from)| starts[nth + 1..].iter().map(move |to| (*from, *to)));
     let is_one = |name: &str| NAMES.contains(&without_number(name));
-    pieces.into_iter().any(|(from, to)| (from, to) != (0, word.len()) && is_one(&small[from..to]))
-        || starts.iter().any(|from| {
-            let begins = |name: &&&str| {
-                name.len() >= JOINED_CHARS_MIN
-                    && small[*from..].starts_with(**name)
-                    && word[from + name.len()..].starts_with(|c: char| !c.is_ascii_lowercase())
-            };
-            NAMES.iter().find(begins).is_some()
-        })
+    // What is no word of its own but the whole is looked at elsewhere.
+    let is_piece =
+        pieces.any(|(from, to)| (from, to) != (0, word.len()) && is_one(&small[from..to]));
+    let begins = |from: usize, name: &str| {
+        name.len() >= JOINED_CHARS_MIN
+            && small[from..].starts_with(name)
+            && word[from + name.len()..].starts_with(|c: char| !c.is_ascii_lowercase())
+    };
+    is_piece || starts.iter().any(|from| NAMES.iter().any(|name| begins(*from, name)))
 }
 
 /// How many bytes of the text behind a name still belong to it.
