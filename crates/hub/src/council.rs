@@ -90,9 +90,11 @@ pub fn examine(wanted: &Wanted, config: &Config) -> (Vec<Problem>, Vec<String>) 
     (problems, told)
 }
 
-/// Models and programs of `wanted` that are not there, which takes a look around.
+/// Paths, models and programs of `wanted` that are not there, which takes a look around.
 pub async fn find_missing(wanted: &Wanted, library: &Library) -> Vec<Problem> {
-    agents::missing(wanted, &agents_of(&wanted.task), library).await
+    let mut problems = missing_paths(wanted);
+    problems.extend(agents::missing(wanted, &agents_of(&wanted.task), library).await);
+    problems
 }
 
 /// Every agent of a task that can be read, whatever is wrong with the rest, with its field.
@@ -118,19 +120,24 @@ fn repo_faults(wanted: &Wanted) -> Vec<Fault> {
             Ok(root) => {
                 let paths = paths.iter().enumerate();
                 let paths = paths.filter_map(|(at, path)| Some((at, path.as_str()?)));
-                paths.filter_map(|(at, path)| path_fault(&root, at, path)).collect()
+                paths.filter_map(|(at, path)| context::inside(&root, at, path).err()).collect()
             }
         },
     }
 }
 
-/// Why a path of a task cannot be read.
-fn path_fault(root: &Path, at: usize, path: &str) -> Option<Fault> {
-    match context::inside(root, at, path) {
-        Ok(Ok(_)) => None,
-        Ok(Err(e)) => Some(Fault::invalid(format!("repo_context.paths[{at}]: '{path}': {e}"))),
-        Err(fault) => Some(fault),
-    }
+/// Paths of a task that lead to nothing: they would be left out.
+fn missing_paths(wanted: &Wanted) -> Vec<Problem> {
+    let repo = &wanted.task["repo_context"];
+    let given = repo["root"].as_str().map(PathBuf::from);
+    let root = wanted.repo.clone().or(given).and_then(|root| context::root_of(&root).ok());
+    let (Some(root), Some(paths)) = (root, repo["paths"].as_array()) else { return vec![] };
+    let missing = |(at, path): (usize, &Value)| {
+        let path = path.as_str()?;
+        let why = context::inside(&root, at, path).ok()?.err()?;
+        Some(Problem::new(format!("$.repo_context.paths[{at}]"), format!("'{path}': {why}")))
+    };
+    paths.iter().enumerate().filter_map(missing).collect()
 }
 
 /// A fault whose message begins with the field, as a problem at that place.
