@@ -2,7 +2,33 @@
 // plans that try to be more than text.
 import { check, text, watched, withBrowser } from "./browser.mjs";
 
-const [address, screenshot] = process.argv.slice(3);
+const [address, screenshot, mode] = process.argv.slice(3);
+
+/** A run that ended without a plan: where it stopped, and how it goes on. */
+async function lookAtStopped(page) {
+  await page.waitForFunction(() => document.querySelector("#phases li"));
+  const steps = await page.$$eval("#phases li", (all) => all.map((one) => one.textContent));
+  check(steps.join() === "✓ starting,✓ planning,✗ judging,finalizing,✗ failed", `the phases: ${steps}`);
+  check((await text(page, "#resume")).includes("althing resume "), "how it goes on is not said");
+  await page.screenshot({ path: screenshot, fullPage: true });
+}
+
+/** The scores as blocks: all that is said of a plan can be read without a sideways scroll. */
+async function lookAtNarrow(page) {
+  await page.setViewport({ width: 375, height: 800 });
+  const { across, why, shown } = await page.evaluate(() => {
+    const cells = [...document.querySelectorAll("#scores td[data-column=Why]")];
+    return {
+      across: document.documentElement.scrollWidth,
+      why: Math.min(...cells.map((cell) => cell.getBoundingClientRect().width)),
+      shown: document.getElementById("compared").textContent,
+    };
+  });
+  check(across <= 375 && why > 250, `${across} wide, ${why} for the reasons`);
+  for (const part of ["It is short", "No rehearsal", "A backup"]) check(shown.includes(part), `no ${part}`);
+  await page.screenshot({ path: screenshot.replace(".png", "-narrow.png"), fullPage: true });
+  await page.setViewport({ width: 1200, height: 1000 });
+}
 
 const at = (page, phase) => page.waitForFunction(
   (phase) => document.querySelector("[aria-current=step]")?.textContent.includes(phase), {}, phase);
@@ -12,11 +38,15 @@ await withBrowser(async (browser) => {
   await page.setViewport({ width: 1200, height: 1000 });
   await page.goto(address, { waitUntil: "domcontentloaded" });
   check(!page.url().includes("token"), "the token stays in the address");
+  if (mode === "stopped") {
+    await lookAtStopped(page);
+    return console.log("ok");
+  }
   await page.waitForFunction(() => document.getElementById("connection").textContent === "live");
   await at(page, "planning");
   // Who works says so, with the attempt and when something last came from it.
   await page.waitForFunction(() => [...document.querySelectorAll("#planners .card")].some((card) =>
-    ["running", "attempt 1 of 3", "last word"].every((part) => card.textContent.includes(part))));
+    ["works", "attempt 1 of 3", "last word"].every((part) => card.textContent.includes(part))));
   console.log("planning");
 
   // The service goes away while the run goes on; when it is back it says so, and wants its own key.
@@ -41,9 +71,14 @@ await withBrowser(async (browser) => {
   const failed = state.planners.filter((planner) => planner.status === "failed");
   check(failed.length === 1 && failed[0].errors.length === 1, JSON.stringify(failed));
   const warnings = await page.$$eval("#warnings li", (all) => all.map((one) => one.textContent));
-  check(warnings.length === state.warnings.length && warnings[0].startsWith("planner_failed: "),
+  check(warnings.length === state.warnings.length && warnings[0].startsWith("A planner failed: "),
     `the warnings: ${warnings}`);
   check((await page.$$("#scores tr")).length === state.scores.length, "not every score is shown");
+
+  await lookAtNarrow(page);
+  // A status moves by its sign alone: its words keep their contrast.
+  const moving = await page.evaluate(() => document.getAnimations().map(({ effect }) => effect.target.className));
+  check(moving.every((name) => name === "pulse"), `what moves: ${moving}`);
 
   // Text that looks like markup is text.
   const plan = await text(page, "#plan");

@@ -12,6 +12,7 @@ mod probe;
 mod process;
 mod prompt;
 mod reader;
+mod refusal;
 mod row;
 mod timer;
 
@@ -20,6 +21,7 @@ pub use custom::{Custom, PromptMode, anchored};
 pub use invocation::{GUARD, guard};
 pub use probe::Installed;
 pub use process::group::settle;
+pub use process::holder::{hold_agents_with, run_holder};
 pub use process::ledger::sweep;
 pub use reader::Format;
 pub use row::{ROWS, Row};

@@ -26,25 +26,28 @@ pub struct Installed {
 }
 
 impl Agent {
+    /// Where its program is, without starting it.
+    pub fn locate(&self) -> Result<PathBuf> {
+        let options = &*self.options;
+        let path = options.environment.get("PATH").map(String::as_str).unwrap_or_default();
+        let program = match &*self.adapter {
+            Adapter::Known(row) => row.name,
+            Adapter::Custom(custom) => custom.words.first().map(String::as_str).unwrap_or_default(),
+        };
+        find_program(options.program.as_deref().unwrap_or(program), path)
+    }
+
     /// Where it is, its version, and whether it is logged in. Not installed is `NotFound`. No model
     /// is asked and nothing is spent.
     pub async fn probe(&self) -> Result<Installed> {
-        let options = &*self.options;
-        let path = options.environment.get("PATH").map(String::as_str).unwrap_or_default();
-        match &*self.adapter {
-            Adapter::Known(row) => {
-                let program = find_program(options.program.as_deref().unwrap_or(row.name), path)?;
-                let version = ask(row, options, row.version).await.ok();
-                let version = version.and_then(|(_, lines)| lines.into_iter().find_map(version_in));
-                let logged_in = logged_in(row, options).await;
-                Ok(Installed { program, version, logged_in })
-            }
-            Adapter::Custom(custom) => {
-                let program = custom.words.first().map(String::as_str).unwrap_or_default();
-                let program = find_program(options.program.as_deref().unwrap_or(program), path)?;
-                Ok(Installed { program, version: None, logged_in: None })
-            }
+        let program = self.locate()?;
+        let (mut version, mut is_in) = (None, None);
+        if let Adapter::Known(row) = &*self.adapter {
+            let told = ask(row, &self.options, row.version).await.ok();
+            version = told.and_then(|(_, lines)| lines.into_iter().find_map(version_in));
+            is_in = logged_in(row, &self.options).await;
         }
+        Ok(Installed { program, version, logged_in: is_in })
     }
 }
 

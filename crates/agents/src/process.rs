@@ -2,6 +2,7 @@
 //! and ended with everything they started.
 
 pub(crate) mod group;
+pub(crate) mod holder;
 pub(crate) mod ledger;
 mod pipe;
 mod program;
@@ -16,9 +17,11 @@ use crate::invocation::{GUARD, Invocation};
 use crate::timer::{Limit, Timer};
 use althing_stdx::{Fault, Kind, Result};
 use group::{Exit, Group, Started};
+use holder::Leash;
 use ledger::Entry;
 use pipe::{Feed, Pipe};
 use raw::Raw;
+use std::io::PipeReader;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -66,8 +69,11 @@ impl Running {
         options: &Options,
     ) -> Result<Running> {
         let entry = Entry::open(&options.ledger, workspace.temporary())?;
-        let mut command = command(&invocation, &workspace, &entry)?;
-        let started = Group::spawn(&mut command, entry, workspace);
+        let (mut command, held) = command(&invocation, &workspace, &entry)?;
+        let (leash, line) = held.unzip();
+        let started = Group::spawn(&mut command, leash, entry, workspace);
+        // The holder has its own by now.
+        drop(line);
         let Started { group, exit, stdin, stdout, stderr } = started.map_err(failed)?;
         // While it comes up; where it cannot be kept, the group ends here.
         let raw = raw::start(options.raw.as_deref())?;
@@ -153,16 +159,20 @@ impl From<Exit> for Ended {
     }
 }
 
-fn command(invocation: &Invocation, workspace: &Workspace, entry: &Entry) -> Result<Command> {
+fn command(
+    invocation: &Invocation,
+    workspace: &Workspace,
+    entry: &Entry,
+) -> Result<(Command, Option<(Leash, PipeReader)>)> {
     let path = invocation.environment.get("PATH").map(String::as_str).unwrap_or_default();
     let program = program::find(&invocation.program, path)?;
-    let mut command = Command::new(program);
+    let (mut command, held) = holder::command(&program).map_err(failed)?;
     command.args(&invocation.arguments).current_dir(workspace.path());
     command.env_clear().envs(&invocation.environment).env(GUARD, entry.id());
     let is_fed = !invocation.input.is_empty();
     command.stdin(if is_fed { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    Ok(command)
+    Ok((command, held))
 }
 
 fn failed(error: std::io::Error) -> Fault {

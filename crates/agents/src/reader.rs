@@ -10,6 +10,7 @@ mod tests;
 
 use crate::failure;
 use crate::keep::Keep;
+use crate::refusal::is_refusal;
 use althing_chat::{Delta, Retry, Stop, Usage};
 use althing_stdx::{Fault, Kind, Result};
 use serde_json::Value;
@@ -22,6 +23,8 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 const TEXT_HALF_BYTES_MAX: usize = 127 << 10;
 /// Errors and noise that are kept, for the case that nothing else explains a failure.
 const NOISE_HALF_BYTES_MAX: usize = 2 << 10;
+/// Places in them at which an error as JSON is looked for.
+const OBJECTS_MAX: usize = 20;
 /// An agent that tries again with a key, an account or a name that stays wrong is stopped at this
 /// attempt. The first may be a login that is just being renewed.
 const HOPELESS_ATTEMPTS: u32 = 2;
@@ -80,6 +83,8 @@ pub(crate) struct Said {
     answer: Option<String>,
     plain: Keep,
     noise: Keep,
+    /// A value that began and has not ended yet.
+    many_lines: String,
     spent: Usage,
     failure: Option<Fault>,
     /// What went wrong without being the end.
@@ -100,6 +105,7 @@ impl Said {
             answer: None,
             plain: Keep::new(TEXT_HALF_BYTES_MAX),
             noise: Keep::new(NOISE_HALF_BYTES_MAX),
+            many_lines: String::new(),
             spent: Usage::default(),
             failure: None,
             problem: None,
@@ -117,11 +123,43 @@ impl Said {
             Format::OpenCode => opencode::read,
             Format::Text => return self.plain.line(line),
         };
-        match serde_json::from_str(line) {
-            Ok(event @ Value::Object(_)) => self.event(read, &event),
-            Ok(Value::Array(events)) => events.iter().for_each(|event| self.event(read, event)),
-            _ => self.noise.line(line),
+        // Inside a value that takes many lines one of them may look like a whole one.
+        let is_inside = !self.many_lines.is_empty() && line.starts_with([' ', '\t']);
+        match serde_json::from_str(line).ok().filter(|_| !is_inside) {
+            Some(value @ (Value::Object(_) | Value::Array(_))) => self.events(read, value),
+            _ => {
+                self.noise.line(line);
+                if let Some(value) = self.gather(line) {
+                    self.events(read, value);
+                }
+            }
         }
+    }
+
+    fn events(&mut self, read: fn(&mut Said, &Value), value: Value) {
+        self.many_lines.clear();
+        match value {
+            Value::Array(events) => events.iter().for_each(|event| self.event(read, event)),
+            event => self.event(read, &event),
+        }
+    }
+
+    /// A line of a value that is written over many, as `gemini -o json` does; the value with its last
+    /// line.
+    fn gather(&mut self, line: &str) -> Option<Value> {
+        if line.starts_with(['{', '[']) {
+            self.many_lines.clear();
+        } else if self.many_lines.is_empty() {
+            return None;
+        }
+        self.many_lines.push_str(line);
+        self.many_lines.push('\n');
+        if self.many_lines.len() > ANSWER_BYTES_MAX {
+            self.many_lines.clear();
+        }
+        // It ends where it began: at the left edge.
+        let is_last = line.starts_with(['}', ']']);
+        is_last.then(|| serde_json::from_str(&self.many_lines).ok()).flatten()
     }
 
     fn event(&mut self, read: fn(&mut Said, &Value), event: &Value) {
@@ -176,7 +214,15 @@ impl Said {
         if self.format == Format::Text {
             let plain = mem::replace(&mut self.plain, Keep::new(0));
             cut = plain.is_cut().then_some(Stop::Length);
-            self.answer = Some(plain.text());
+            let answer = plain.text();
+            if is_refusal(&answer) {
+                let words = failure::shown(&answer);
+                return Err(Fault::new(
+                    Kind::Refused,
+                    format!("the model declined to answer: {words}"),
+                ));
+            }
+            self.answer = Some(answer);
         }
         self.settle();
         if self.shown.trim().is_empty() {
@@ -216,7 +262,7 @@ impl Said {
             (Some(told), _) => told,
             (None, Some(trouble)) if trouble.kind != Kind::Upstream => trouble,
             (None, Some(trouble)) => {
-                let words = failure::shown(last_words(&noise));
+                let words = failure::shown(&told_in(&noise));
                 let kind = failure::kind(&noise, None);
                 match words.is_empty() {
                     true => trouble,
@@ -287,6 +333,7 @@ impl Said {
             cached: sum(spent.cached, step.cached),
             cache_written: sum(spent.cache_written, step.cache_written),
             reasoning: sum(spent.reasoning, step.reasoning),
+            cost_nano_usd: sum(spent.cost_nano_usd, step.cost_nano_usd),
         });
     }
 
@@ -320,6 +367,17 @@ impl Said {
     }
 }
 
+/// What explains most of a failure: the message of an error that is written as JSON, else a line.
+fn told_in(noise: &str) -> String {
+    let mut objects = noise.match_indices('{').take(OBJECTS_MAX);
+    let message = objects.find_map(|(at, _)| {
+        let mut values = serde_json::Deserializer::from_str(&noise[at..]).into_iter::<Value>();
+        let value = values.next()?.ok()?;
+        value["error"]["message"].as_str().map(String::from)
+    });
+    message.unwrap_or_else(|| last_words(noise).to_string())
+}
+
 /// The line that explains most: the first that speaks of an error, else the last.
 fn last_words(noise: &str) -> &str {
     let lines = || noise.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -330,6 +388,12 @@ fn last_words(noise: &str) -> &str {
 /// A number of tokens.
 fn count(value: &Value) -> Option<u64> {
     value.as_u64()
+}
+
+/// A price in dollars that an agent tells; 0 is what those say that do not know it.
+fn nano_usd(value: &Value) -> Option<u64> {
+    let nano = value.as_f64().filter(|usd| usd.is_finite() && *usd > 0.0)? * Usage::NANO_PER_USD;
+    Some(nano.round() as u64)
 }
 
 /// A status of HTTP.

@@ -20,6 +20,7 @@ mod serve;
 mod workers;
 
 use crate::args::{Cli, Command};
+use crate::printer;
 use crate::terminal::{Screen, WARN, paragraph};
 use crate::watch;
 use althing_assembly::demo::Pace;
@@ -33,7 +34,6 @@ use althing_hub::store::Store;
 use althing_hub::workers::Workers;
 use althing_stdx::{Fault, Kind, Result};
 use clap::CommandFactory;
-use std::io::Write;
 use std::sync::Arc;
 
 /// Milliseconds of a demo voice per word, where a person watches.
@@ -155,8 +155,7 @@ async fn attended<T>(workers: &Workers, work: impl Future<Output = Result<T>>) -
 /// A line for the person on standard error, where it is in nobody's pipe.
 fn tell(screen: Screen, text: &str) {
     let text = format!("note: {}", althing_stdx::redact::redact(text));
-    // Nobody left to tell if this fails.
-    let _ = write!(std::io::stderr(), "{}", paragraph(screen, WARN, &text));
+    printer::tell(paragraph(screen, WARN, &text));
 }
 
 /// Says on standard error that the answer may lack its end, where only the answer itself was printed.
@@ -172,9 +171,10 @@ fn tell_cut(screen: Screen, events: &[Event]) {
     }
 }
 
-/// Prints a finished text; a closed pipe is no error.
+/// Prints a finished text. Whether it could be written is known when the command is over.
 fn print(text: &str) -> Result<()> {
-    watch::print(text).or_else(|e| watch::unread(&e))
+    printer::print(text);
+    Ok(())
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<()> {

@@ -7,7 +7,7 @@ use althing_hub::runs::{CONTEXT_BYTES_MAX, QUESTION_CHARS_MAX};
 use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 /// Files of one question.
@@ -92,13 +92,14 @@ fn unseen(prompt: &str) -> Result<String> {
     let before = tcgetattr(&terminal).map_err(failed)?;
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
-    // Nobody left to ask if this fails.
-    let _ = std::io::stderr().write_all(prompt.as_bytes());
+    crate::printer::tell(prompt);
+    // The question first, and all that was told before it.
+    crate::printer::finish_telling();
     tcsetattr(&terminal, OptionalActions::Now, &silent).map_err(failed)?;
     let mut line = String::new();
     let read = terminal.read_line(&mut line);
     tcsetattr(&terminal, OptionalActions::Now, &before).map_err(failed)?;
-    let _ = std::io::stderr().write_all(b"\n");
+    crate::printer::tell("\n");
     read.map_err(|e| Fault::invalid(format!("the key: {e}")))?;
     if line.contains('\x03') { Err(Fault::new(Kind::Cancelled, "stopped")) } else { Ok(line) }
 }

@@ -1,7 +1,7 @@
 //! `althing --ipc`: the backend of Quorum frontends on standard input and output.
 
 use crate::watch::Stops;
-use crate::{report, stdio};
+use crate::{printer, report, stdio};
 use althing_assembly::demo::Pace;
 use althing_hub::agents;
 use althing_hub::book::Library;
@@ -11,10 +11,10 @@ use althing_hub::runs::Runs;
 use althing_hub::secrets::Secrets;
 use althing_hub::store::Store;
 use althing_stdx::{Fault, Result};
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 /// How long workers and agents may take to end: a frontend that is gone is left within a second, and
 /// what is told it last takes most of that.
@@ -29,7 +29,10 @@ pub fn is_wanted() -> bool {
 /// Says that it is ready, before anything else is done, and serves until the frontend leaves.
 pub fn run() -> ExitCode {
     match check_arguments().and_then(|()| serve()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            printer::finish_telling();
+            ExitCode::SUCCESS
+        }
         Err(fault) => ExitCode::from(report(&fault)),
     }
 }
@@ -47,10 +50,13 @@ fn check_arguments() -> Result<()> {
     }
 }
 
-fn say_ready() -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    let said = writeln!(out, "{}", quorum::ready()).and_then(|()| out.flush());
-    said.map_err(|e| Fault::internal(format!("standard output: {e}")))
+async fn say_ready(writer: &mut (impl AsyncWrite + Unpin)) -> Result<()> {
+    let line = quorum::ready() + "\n";
+    let said = async {
+        writer.write_all(line.as_bytes()).await?;
+        writer.flush().await
+    };
+    said.await.map_err(|e| Fault::internal(format!("standard output: {e}")))
 }
 
 fn serve() -> Result<()> {
@@ -66,7 +72,11 @@ fn serve() -> Result<()> {
 async fn attend() -> Result<()> {
     // From `ready` on it ends well, however it is asked to.
     let mut stops = Stops::new()?;
-    say_ready()?;
+    let (reader, mut writer) = (stdio::input(), stdio::output());
+    tokio::select! {
+        said = say_ready(&mut writer) => said?,
+        () = stops.next() => return Ok(()),
+    }
     let world = World::real();
     let config = Arc::new(Config::load(&world));
     config.warnings.iter().for_each(tell);
@@ -74,7 +84,6 @@ async fn attend() -> Result<()> {
     let secrets = Secrets::open(&config.data_dir, &world);
     let library = Library::new(world.clone(), config, store, secrets);
     let runs = Runs { library: library.clone(), metrics: None, pace: Pace { word_ms: 0 } };
-    let (reader, writer) = (stdio::input(), stdio::output());
     quorum::serve(runs, world.home, reader, writer, stops.next()).await;
     library.store().hasten();
     // Who has not ended by then is killed.
@@ -94,6 +103,5 @@ fn open(config: &Config) -> Result<Store> {
 
 fn tell(warning: impl std::fmt::Display) {
     let text = althing_stdx::redact::redact(&warning.to_string());
-    // Nobody left to tell if this fails.
-    let _ = writeln!(std::io::stderr(), "althing: {}", althing_stdx::text::printable(&text));
+    printer::tell(format!("althing: {}\n", althing_stdx::text::printable(&text)));
 }

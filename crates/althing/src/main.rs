@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod input;
 mod ipc;
+mod printer;
 mod stdio;
 mod terminal;
 mod watch;
@@ -12,10 +13,21 @@ use althing_hub::agents;
 use althing_stdx::{Fault, Kind};
 use args::Cli;
 use clap::Parser;
-use std::io::Write;
+use command::Failed;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long what still works on other threads at the end is waited for; it ends with the program.
+const SHUTDOWN_MAX: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
+    if let Some(code) = agents::run_holder(std::env::args_os()) {
+        return code;
+    }
+    // Where the system does not tell who we are, agents are started as they are.
+    if let Ok(program) = std::env::current_exe() {
+        agents::hold_agents_with(program);
+    }
     if ipc::is_wanted() {
         return ipc::run();
     }
@@ -27,20 +39,31 @@ fn main() -> ExitCode {
     };
     let runtime = runtime.worker_threads(service_threads()).enable_all().build();
     let done = match runtime {
-        Ok(runtime) => runtime.block_on(async {
-            let done = command::run(cli.command).await;
-            agents::settle().await;
+        Ok(runtime) => {
+            let done = runtime.block_on(attend(cli.command));
+            runtime.shutdown_timeout(SHUTDOWN_MAX);
             done
-        }),
+        }
         Err(e) => Err(Fault::internal(format!("no runtime: {e}")).into()),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            printer::finish_telling();
+            ExitCode::SUCCESS
+        }
         Err(failed) => {
             report(&failed.fault);
             ExitCode::from(failed.exit)
         }
     }
+}
+
+/// Does a command and ends all that it began, before its last words wait for a reader.
+async fn attend(command: args::Command) -> Result<(), Failed> {
+    let done = command::run(command).await;
+    agents::settle().await;
+    let printed = printer::finish(done.is_ok()).await;
+    done.and_then(|()| Ok(printed?))
 }
 
 /// Half of the cores: the others are for its clients and their models. Where there are few, one more
@@ -53,8 +76,8 @@ fn service_threads() -> usize {
 fn report(fault: &Fault) -> u8 {
     let message = althing_stdx::text::printable(&althing_stdx::redact::redact(&fault.message));
     if fault.kind != Kind::Cancelled && !message.is_empty() {
-        // Nobody left to tell if this fails.
-        let _ = writeln!(std::io::stderr(), "althing: {message}");
+        printer::tell(format!("althing: {message}\n"));
     }
+    printer::finish_telling();
     fault.kind.codes().exit
 }

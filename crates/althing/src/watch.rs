@@ -1,20 +1,21 @@
 //! Watching a run from the terminal: its log to the screen, the person's Ctrl-C and Enter to the run.
 
 use crate::args::Output;
+use crate::printer;
 use crate::terminal::Screen;
 use crate::terminal::council::Progress;
 use crate::terminal::live::{Live, tool_calls};
 use althing_assembly::event::{Ending, Event, Outcome, Parts, Speech, What};
-use althing_hub::log::now_ms;
+use althing_hub::log::{RunLog, now_ms};
 use althing_hub::runs::{Control, Run};
 use althing_stdx::text::printable;
 use althing_stdx::{Fault, Kind, Result};
 use std::convert::Infallible;
-use std::io::{ErrorKind, Write};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(250);
@@ -70,7 +71,8 @@ impl View {
     fn tick(&mut self) -> String {
         match self {
             View::Live(live) => live.tick(now_ms()),
-            View::Json | View::Quiet | View::Council(_) => String::new(),
+            View::Council(progress) => progress.tick(now_ms()),
+            View::Json | View::Quiet => String::new(),
         }
     }
 }
@@ -92,38 +94,90 @@ fn quiet(event: &Event) -> String {
 }
 
 /// Shows a run until it is over. The first Ctrl-C stops and saves it, the second ends the program.
+/// Who reads too slowly or not at all holds up the screen and nothing else.
 pub async fn watch(run: Run, view: View, pauses: bool) -> Result<Ending> {
-    let control = run.control.clone();
+    let (control, log) = (run.control.clone(), run.log.clone());
+    let (mut stops, is_stopped) = (Stops::new()?, CancellationToken::new());
     let shown = async {
         // Whatever became of the screen, the run is saved first.
-        let shown = show(&run, view, pauses).await;
-        let ending = run.ending().await;
+        let (shown, ending) =
+            tokio::join!(show(&log, &control, view, pauses, &is_stopped), run.ending());
         shown.and(ending)
     };
-    tokio::select! {
+    let ending = tokio::select! {
         ending = shown => ending,
-        never = stopped(control) => match never? {},
+        never = stopped(&mut stops, &control, &is_stopped) => match never {},
+    };
+    stops.listen_on();
+    if is_stopped.is_cancelled() {
+        // Whoever wants it to stop does not want to wait for a reader.
+        printer::finish(false).await?;
+        if printer::is_given_up() && matches!(ending, Ok(Ending::Completed)) {
+            return Err(Fault::new(Kind::Cancelled, "stopped"));
+        }
     }
+    ending
 }
 
 /// Hears Ctrl-C as long as the run is shown or saved.
-async fn stopped(control: Control) -> Result<Infallible> {
-    let mut stops = Stops::new()?;
+async fn stopped(
+    stops: &mut Stops,
+    control: &Control,
+    is_stopped: &CancellationToken,
+) -> Infallible {
     stops.next().await;
     control.cancel();
+    is_stopped.cancel();
     stops.next().await;
     std::process::exit(i32::from(Kind::Cancelled.codes().exit))
 }
 
+/// Shows the run to its end, or to the point where it is over and nobody reads it. The whole of an
+/// answer waits for its reader until somebody stops it.
+async fn show(
+    log: &RunLog,
+    control: &Control,
+    view: View,
+    pauses: bool,
+    is_stopped: &CancellationToken,
+) -> Result<()> {
+    let unread = async {
+        control.clone().over().await;
+        if is_completed(log) {
+            is_stopped.cancelled().await;
+        }
+        printer::wait_until_unread().await;
+    };
+    tokio::select! {
+        shown = show_events(log, control, view, pauses) => shown,
+        () = unread => {
+            printer::give_up();
+            match is_completed(log) {
+                true => Err(Fault::new(Kind::Cancelled, "stopped")),
+                false => Ok(()),
+            }
+        }
+    }
+}
+
+fn is_completed(log: &RunLog) -> bool {
+    let last = log.so_far().pop().map(|event| event.what);
+    matches!(last, Some(What::RunEnded { ending: Ending::Completed, .. }))
+}
+
 /// The log to the screen, and Enter to the run, until the log is over.
-async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
+async fn show_events(log: &RunLog, control: &Control, mut view: View, pauses: bool) -> Result<()> {
     let mut enter = if pauses { enter_pressed() } else { mpsc::channel(1).1 };
     let mut tick = tokio::time::interval(TICK);
     let (mut seq, mut is_paused) = (0, false);
     loop {
         tokio::select! {
             biased;
-            batch = run.log.since(seq) => {
+            failure = printer::failed() => {
+                control.cancel();
+                return printer::fault_of(failure);
+            }
+            batch = next_events(log, seq) => {
                 let Some(last) = batch.last() else { return Ok(()) };
                 seq = last.seq + 1;
                 let mut text = String::new();
@@ -136,50 +190,60 @@ async fn show(run: &Run, mut view: View, pauses: bool) -> Result<()> {
                     match pauses {
                         true => text.push_str(&view.invite(phase, timeout_ms)),
                         // Whoever began it paused; here is nobody to press Enter.
-                        false => run.control.go_on(),
+                        false => control.go_on(),
                     }
                 }
-                if let Err(e) = print(&text) {
-                    run.control.cancel();
-                    return unread(&e);
-                }
+                printer::print(text);
             }
             Some(()) = enter.recv(), if is_paused => {
                 // The next one is for the next pause.
                 is_paused = false;
-                run.control.go_on();
+                control.go_on();
             }
-            _ = tick.tick() => {
-                // A screen that cannot be written is noticed with the next event.
-                let _ = print(&view.tick());
-            }
+            // A screen that takes nothing needs no new status either.
+            _ = tick.tick(), if printer::is_idle() => printer::print(view.tick()),
         }
     }
 }
 
-/// Where nobody reads any more, as in `| head`, stopping is no failure; what could not be written is.
-pub fn unread(error: &std::io::Error) -> Result<()> {
-    match error.kind() {
-        ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(Fault::internal(format!("standard output: {error}"))),
-    }
+/// What happened from `seq` on, once there is room to show it.
+async fn next_events(log: &RunLog, seq: u64) -> Vec<Event> {
+    printer::wait_for_room().await;
+    log.since(seq).await
 }
 
-/// Ctrl-C, a polite request to end, and a terminal that was closed.
+/// Ctrl-C, Ctrl-\, a polite request to end, and a terminal that was closed.
 pub struct Stops {
     interrupt: Signal,
+    /// By itself it would end this program and nothing that it started.
+    quit: Signal,
     terminate: Signal,
     /// Until it comes: the shell and the system both tell of a closed terminal, and a second request
     /// would be an impatient one. None also where the one who started us wants it ignored.
     hangup: Option<Signal>,
 }
 
+/// Listens since a run was over, so that nothing is missed until somebody waits again.
+static LISTENING: Mutex<Option<Stops>> = Mutex::new(None);
+
 impl Stops {
+    /// Keeps what comes from now on for [`Stops::since_run`].
+    fn listen_on(self) {
+        *LISTENING.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+    }
+
+    /// Those that have come since a run was over, and those to come.
+    pub fn since_run() -> Result<Stops> {
+        let kept = LISTENING.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.map_or_else(Stops::new, Ok)
+    }
+
     pub fn new() -> Result<Stops> {
         let listen = |kind| signal(kind).map_err(|e| Fault::internal(format!("signals: {e}")));
         let is_heard = !is_hangup_ignored();
         Ok(Stops {
             interrupt: listen(SignalKind::interrupt())?,
+            quit: listen(SignalKind::quit())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: is_heard.then(|| listen(SignalKind::hangup())).transpose()?,
         })
@@ -189,6 +253,7 @@ impl Stops {
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
+            _ = self.quit.recv() => {}
             _ = self.terminate.recv() => {}
             () = hung_up(&mut self.hangup) => self.hangup = None,
         }
@@ -226,14 +291,4 @@ fn enter_pressed() -> mpsc::Receiver<()> {
         }
     });
     receiver
-}
-
-/// Writes to standard output at once.
-pub fn print(text: &str) -> std::io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }

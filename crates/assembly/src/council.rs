@@ -9,6 +9,7 @@ mod course;
 pub mod extract;
 pub mod judge;
 mod leash;
+pub mod loose_json;
 pub mod markdown;
 pub mod merge;
 pub mod plan;
@@ -24,7 +25,8 @@ use crate::event::Opening;
 use crate::floor::Seat;
 use crate::methods::{Method, Shown};
 use crate::prompt::Prompt;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// Planners of one run, and plans that a judge compares.
@@ -56,7 +58,8 @@ pub struct Terms {
     /// The `task_spec` as it was given and checked.
     pub task: Value,
     /// Draws the labels; recorded where nobody gave one.
-    pub seed: u64,
+    #[serde(deserialize_with = "read_seed")]
+    pub seed: i64,
     /// How long one attempt may take.
     pub attempt_ms: u64,
     /// How long the whole run may take, each time it is held.
@@ -79,6 +82,13 @@ pub struct Terms {
     pub folders: Vec<String>,
 }
 
+/// Reads a seed. Older logs have a negative one as the large number with the same bits.
+pub(crate) fn read_seed<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+    let number = serde_json::Number::deserialize(from)?;
+    let seed = number.as_i64().or_else(|| number.as_u64().map(u64::cast_signed));
+    seed.ok_or_else(|| D::Error::custom("a seed is a whole number"))
+}
+
 /// Returns the prompts of a seat with as little to read as there can be: what must fit its window
 /// before anybody is asked. None where there is no task that can be read.
 pub(crate) fn shortest_prompts(opening: &Opening, seat: &Seat) -> Vec<Prompt> {
@@ -93,4 +103,14 @@ pub(crate) fn shortest_prompts(opening: &Opening, seat: &Seat) -> Vec<Prompt> {
     let judge = prompt::judge(&setting, &[], &prompt::How::Plain);
     let prompts = [has(PLANNER).then_some(planner), has(JUDGE).then_some(judge)];
     prompts.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+#[test]
+fn a_negative_seed_stays_what_it_was() {
+    let sealed = |seed: &str| {
+        let text = format!("{{\"seed\": {seed}, \"labels\": []}}");
+        serde_json::from_str::<crate::event::Sealed>(&text).unwrap().seed
+    };
+    assert_eq!([sealed("-3"), sealed("7"), sealed("18446744073709551613")], [-3, 7, -3]);
 }

@@ -439,11 +439,15 @@ pub enum Again {
 /// Which plan is whose, and what was covered in them. Nothing of this reaches the judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sealed {
-    pub seed: u64,
+    #[serde(deserialize_with = "crate::council::read_seed")]
+    pub seed: i64,
     /// In the order in which the judge reads them.
     pub labels: Vec<Labelled>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redactions: Vec<Redaction>,
+    /// All that the judge gets, as `judge_input`; null in logs from before it was kept.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub input: Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -478,6 +482,10 @@ pub struct Scored {
     /// 0 to 10.
     pub score: f64,
     pub rationale: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strengths: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaknesses: Vec<String>,
 }
 
 /// The final plan in its form, and for a person to read.

@@ -431,7 +431,8 @@ impl Floor {
         // A call that was refused costs nothing; one that broke off has been paid for so far.
         let answered = heard.chars > 0 || heard.usage.is_some();
         let usage = heard.usage.unwrap_or_else(|| Usage::guess(asked, Some(heard.chars)));
-        let cost_usd = seat.price.as_ref().filter(|_| answered).map(|price| price(&usage));
+        let priced = || seat.price.as_ref().filter(|_| answered).map(|price| price(&usage));
+        let cost_usd = usage.cost_usd().or_else(priced);
         Outcome::Failed(Failure { cost_usd, usage: heard.usage, answered, ..Failure::from(&fault) })
     }
 
@@ -441,7 +442,9 @@ impl Floor {
         let mut said = said;
         said.parts = (cue.parse)(&said.text);
         let usage = said.usage.unwrap_or_else(|| Usage::guess(asked, Some(heard)));
-        said.cost_usd = seat.price.as_ref().map(|price| price(&usage));
+        // Who made the call knows what it cost better than any table.
+        let priced = || seat.price.as_ref().map(|price| price(&usage));
+        said.cost_usd = usage.cost_usd().or_else(priced);
         said
     }
 

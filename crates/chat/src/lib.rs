@@ -348,6 +348,9 @@ pub struct Usage {
     /// Of `output`: spent on reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
+    /// What it cost by the account of whoever counted, in billionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nano_usd: Option<u64>,
 }
 
 impl Usage {
@@ -355,6 +358,13 @@ impl Usage {
     pub(crate) const CHARS_PER_TOKEN: usize = 4;
     /// Tokens an answer is expected to have before it is known, thinking included.
     pub const ANSWER_EXPECTED: u64 = 800;
+    /// Billionths in a dollar.
+    pub const NANO_PER_USD: f64 = 1e9;
+
+    /// What it cost by the account of whoever counted.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.cost_nano_usd.map(|nano| nano as f64 / Usage::NANO_PER_USD)
+    }
 
     /// What a call uses where nobody counts: a prompt of so many characters, and an answer of so
     /// many, or one that is not there yet.
@@ -371,6 +381,7 @@ impl Usage {
         self.cached = later.cached.or(self.cached);
         self.cache_written = later.cache_written.or(self.cache_written);
         self.reasoning = later.reasoning.or(self.reasoning);
+        self.cost_nano_usd = later.cost_nano_usd.or(self.cost_nano_usd);
         // A part is never more than its whole, whatever a server reports.
         self.cached = self.cached.map(|it| it.min(self.input.unwrap_or(it)));
         self.reasoning = self.reasoning.map(|it| it.min(self.output.unwrap_or(it)));
@@ -388,6 +399,7 @@ impl Usage {
             cached: sum(self.cached, other.cached),
             cache_written: sum(self.cache_written, other.cache_written),
             reasoning: sum(self.reasoning, other.reasoning),
+            cost_nano_usd: sum(self.cost_nano_usd, other.cost_nano_usd),
         }
     }
 }

@@ -3,12 +3,12 @@
 use crate::book::Means;
 use crate::config::{AgentConfig, Config, Source, agents_on_path};
 use althing_agents::{Adapter, Agent, Limits, Options};
-use althing_stdx::Result;
+use althing_stdx::{Fault, Result};
 use futures_util::future::join_all;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use althing_agents::Installed;
+pub use althing_agents::{Installed, hold_agents_with, run_holder};
 
 /// How long an agent may be silent where the person set nothing: some think without a word.
 const SILENCE: Duration = Duration::from_secs(300);
@@ -70,6 +70,11 @@ pub(crate) fn open(means: &Means, config: &Config, seated: &Seated) -> Agent {
         raw: place.raw,
     };
     Agent::new(wanted.adapter, options)
+}
+
+/// Why the program of an agent cannot be started; none where it is there.
+pub(crate) fn find_missing(means: &Means, config: &Config, seated: &Seated) -> Option<Fault> {
+    open(means, config, seated).locate().err()
 }
 
 /// How long an agent has. Whoever is given a time at its table may be silent for all of it, unless

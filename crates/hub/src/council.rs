@@ -8,6 +8,7 @@ mod ignored;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod way_on;
 
 use crate::book::Library;
 use crate::config::Config;
@@ -27,13 +28,14 @@ pub(crate) use folder::{BATCH, keep};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+pub use way_on::way_on;
 
 /// How long one attempt may take where nobody says.
 pub const ATTEMPT: Duration = Duration::from_secs(300);
 /// How long the whole run may take where nobody says.
 pub const BUDGET: Duration = Duration::from_secs(1800);
 /// Seeds that nobody chose: every program can read these numbers.
-const SEED_MAX: u64 = 1 << 53;
+const SEED_MAX: i64 = 1 << 53;
 /// Problems told of one task; what is wrong beyond them shows when these are mended.
 pub const EXAMINED_MAX: usize = 1000;
 
@@ -88,6 +90,13 @@ pub fn examine(wanted: &Wanted, config: &Config) -> (Vec<Problem>, Vec<String>) 
     (problems, told)
 }
 
+/// Paths, models and programs of `wanted` that are not there, which takes a look around.
+pub async fn find_missing(wanted: &Wanted, library: &Library) -> Vec<Problem> {
+    let mut problems = missing_paths(wanted);
+    problems.extend(agents::missing(wanted, &agents_of(&wanted.task), library).await);
+    problems
+}
+
 /// Every agent of a task that can be read, whatever is wrong with the rest, with its field.
 fn agents_of(task: &Value) -> Vec<(String, Agent)> {
     let agents = &task["agents"];
@@ -115,6 +124,20 @@ fn repo_faults(wanted: &Wanted) -> Vec<Fault> {
             }
         },
     }
+}
+
+/// Paths of a task that lead to nothing: they would be left out.
+fn missing_paths(wanted: &Wanted) -> Vec<Problem> {
+    let repo = &wanted.task["repo_context"];
+    let given = repo["root"].as_str().map(PathBuf::from);
+    let root = wanted.repo.clone().or(given).and_then(|root| context::root_of(&root).ok());
+    let (Some(root), Some(paths)) = (root, repo["paths"].as_array()) else { return vec![] };
+    let missing = |(at, path): (usize, &Value)| {
+        let path = path.as_str()?;
+        let why = context::inside(&root, at, path).ok()?.err()?;
+        Some(Problem::new(format!("$.repo_context.paths[{at}]"), format!("'{path}': {why}")))
+    };
+    paths.iter().enumerate().filter_map(missing).collect()
 }
 
 /// A fault whose message begins with the field, as a problem at that place.
@@ -149,11 +172,11 @@ impl Runs {
         let demo = lineup.seats.iter().any(|seat| seat.demo);
         let config = self.library.book().config.clone();
         let preferences = &task.preferences;
-        let seed = wanted.seed.or(preferences.random_seed).map(|seed| seed as u64);
+        let seed = wanted.seed.or(preferences.random_seed);
         let budget = preferences.time_budget_sec.map_or(BUDGET, Duration::from_secs);
         let mut terms = Terms {
             task: recorded,
-            seed: seed.unwrap_or_else(|| fastrand::u64(..SEED_MAX)),
+            seed: seed.unwrap_or_else(|| fastrand::i64(0..SEED_MAX)),
             attempt_ms: millis(wanted.attempt.unwrap_or(ATTEMPT).min(budget)),
             budget_ms: millis(budget),
             plans_max: preferences.max_plans.unwrap_or(PLANNERS_MAX),

@@ -37,19 +37,27 @@ pub fn owned(unique: u128) -> String {
     format!("{}-{own}-{}-{unique:032x}", namespace(), began(own).unwrap_or_default())
 }
 
+/// Whether a value of `owned` is that of an owner who is certainly dead.
+pub fn is_orphaned(value: &str) -> bool {
+    is_orphan_in(&namespace(), value)
+}
+
+fn is_orphan_in(namespace: &str, value: &str) -> bool {
+    let mut parts = value.split('-');
+    // Numbers of another namespace say nothing here.
+    let is_ours = parts.next() == Some(namespace);
+    let owner = parts.next().and_then(|pid| pid.parse().ok());
+    let since = parts.next().and_then(|began| began.parse().ok());
+    let (Some(owner), Some(since)) = (owner, since) else { return false };
+    is_ours && !may_live(owner, since)
+}
+
 /// Ends every process whose variable has a value of `owned` and whose owner is dead: what a killed
 /// program left.
 pub fn sweep(name: &str) {
     let namespace = namespace();
     let is_orphan = |value: &[u8]| {
-        let Ok(value) = std::str::from_utf8(value) else { return false };
-        let mut parts = value.split('-');
-        // Numbers of another namespace say nothing here.
-        let is_ours = parts.next() == Some(&namespace);
-        let owner = parts.next().and_then(|pid| pid.parse().ok());
-        let since = parts.next().and_then(|began| began.parse().ok());
-        let (Some(owner), Some(since)) = (owner, since) else { return false };
-        is_ours && !may_live(owner, since)
+        std::str::from_utf8(value).is_ok_and(|value| is_orphan_in(&namespace, value))
     };
     for _ in 0..ROUNDS_MAX {
         if !end_those(name, is_orphan) {

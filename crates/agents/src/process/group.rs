@@ -2,6 +2,7 @@
 //! thread that leaves it unreaped as long as its number is needed, so no other group can be hit.
 
 use super::Workspace;
+use super::holder::Leash;
 use super::ledger::Entry;
 use rustix::io::Errno;
 use rustix::process::{
@@ -68,14 +69,18 @@ pub(super) struct Started {
 #[derive(Debug)]
 pub(super) struct Group {
     pid: Pid,
+    /// Where there is a holder it ends everything once this is gone.
+    leash: Option<Leash>,
     /// Dropped after the group was ended: then the child may be reaped.
     _held: Sender<()>,
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Gone already is fine.
-        let _ = kill_process_group(self.pid, Signal::KILL);
+        if self.leash.take().is_none() {
+            // Gone already is fine.
+            let _ = kill_process_group(self.pid, Signal::KILL);
+        }
     }
 }
 
@@ -84,6 +89,7 @@ impl Group {
     /// `workspace` last as long as the group.
     pub(super) fn spawn(
         command: &mut Command,
+        leash: Option<Leash>,
         mut entry: Entry,
         workspace: Workspace,
     ) -> io::Result<Started> {
@@ -91,7 +97,7 @@ impl Group {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
         let (held, released) = channel();
-        let group = Group { pid, _held: held };
+        let group = Group { pid, leash, _held: held };
         let stdin = child.stdin.take();
         let pipes = child.stdout.take().zip(child.stderr.take());
         let (stdout, stderr) = pipes.ok_or(io::ErrorKind::InvalidInput)?;

@@ -111,6 +111,12 @@ impl Process {
 /// Ends the agents whose owners are dead, with all that they started, and removes their folders.
 /// Tells how many there were. For the start of a program, before it starts agents itself.
 pub fn sweep(ledger: &Path) -> usize {
+    let count = sweep_notes(ledger);
+    super::workspace::sweep();
+    count
+}
+
+fn sweep_notes(ledger: &Path) -> usize {
     let Ok(entries) = fs::read_dir(ledger) else { return 0 };
     let files = entries.flatten().map(|entry| entry.path()).take(ENTRIES_MAX);
     files.filter(|file| swept(file)).count()

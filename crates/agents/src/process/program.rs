@@ -10,15 +10,31 @@ const PATH_FOLDERS_MAX: usize = 200;
 
 /// A program by its path, or by its name on `path`.
 pub(crate) fn find(name: &str, path: &str) -> Result<PathBuf> {
-    let missing = || Fault::new(Kind::NotFound, format!("{name} is not installed"));
-    if name.contains('/') {
+    let files: Vec<PathBuf> = match name.contains('/') {
         // The agent is started in another folder than the one the path was written for.
-        let file = absolute(name).ok().filter(|file| is_program(file));
-        return file.ok_or_else(missing);
+        true => absolute(name).into_iter().collect(),
+        // A relative folder would be whatever folder one happens to stand in.
+        false => {
+            let folders = split_paths(path).filter(|it| it.is_absolute()).take(PATH_FOLDERS_MAX);
+            folders.map(|folder| folder.join(name)).collect()
+        }
+    };
+    match files.iter().find(|file| is_program(file)) {
+        Some(file) => Ok(file.clone()),
+        None => Err(missing(name, files.iter().find(|file| file.is_file()))),
     }
-    // A relative folder would be whatever folder one happens to stand in.
-    let folders = split_paths(path).filter(|it| it.is_absolute()).take(PATH_FOLDERS_MAX);
-    folders.map(|folder| folder.join(name)).find(|file| is_program(file)).ok_or_else(missing)
+}
+
+/// Why there is no such program; `file` has its name and cannot be run.
+fn missing(name: &str, file: Option<&PathBuf>) -> Fault {
+    match file {
+        None => Fault::new(Kind::NotFound, format!("{name} is not installed")),
+        Some(file) => {
+            let file = file.display();
+            let text = format!("{name}: {file} may not be run; `chmod +x {file}` allows it");
+            Fault::invalid(text)
+        }
+    }
 }
 
 /// Whether there is a file of this name in `folder`.
@@ -28,4 +44,20 @@ pub(crate) fn has_file(folder: &str, name: &str) -> bool {
 
 fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+#[test]
+fn a_file_that_may_not_be_run_is_told_from_one_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine");
+    std::fs::write(&file, "#!/bin/sh\n").unwrap();
+    let path = folder.path().to_str().unwrap();
+    for name in ["mine", file.to_str().unwrap()] {
+        let fault = find(name, path).unwrap_err();
+        assert_eq!(fault.kind, Kind::InvalidParams);
+        assert!(fault.message.contains("may not be run; `chmod +x "), "{fault}");
+    }
+    let fault = find("other", path).unwrap_err();
+    assert_eq!((fault.kind, &*fault.message), (Kind::NotFound, "other is not installed"));
 }

@@ -1,6 +1,6 @@
 //! Claude Code: `--output-format stream-json`, one event a line, or the array of `json --verbose`.
 
-use super::{Said, count, status};
+use super::{Said, count, nano_usd, status};
 use crate::failure;
 use althing_chat::{Retry, Usage};
 use althing_stdx::{Fault, Kind};
@@ -62,7 +62,8 @@ fn retry(event: &Value) -> Retry {
 
 /// The end. An error also has the subtype `success`; only `is_error` tells.
 fn result(said: &mut Said, event: &Value) {
-    said.usage(usage(&event["usage"]));
+    let cost_nano_usd = nano_usd(&event["total_cost_usd"]);
+    said.usage(Usage { cost_nano_usd, ..usage(&event["usage"]) });
     let text = event["result"].as_str();
     let subtype = event["subtype"].as_str().unwrap_or_default();
     if event["is_error"] != true && !subtype.starts_with("error") {
@@ -91,5 +92,6 @@ fn usage(usage: &Value) -> Usage {
         cached,
         cache_written: written,
         reasoning: count(&usage["output_tokens_details"]["thinking_tokens"]),
+        ..Usage::default()
     }
 }

@@ -1,6 +1,6 @@
 //! opencode: `run --format json`, one event a line, in whole parts.
 
-use super::{Said, count, status};
+use super::{Said, count, nano_usd, status};
 use crate::failure;
 use althing_chat::Usage;
 use serde_json::Value;
@@ -12,7 +12,10 @@ pub(super) fn read(said: &mut Said, event: &Value) {
         "reasoning" => said.reasoning(part["text"].as_str().unwrap_or_default()),
         "tool_use" => said.between(),
         "step_finish" => {
-            said.step_usage(usage(&part["tokens"]));
+            said.step_usage(Usage {
+                cost_nano_usd: nano_usd(&part["cost"]),
+                ..usage(&part["tokens"])
+            });
             // Another step follows where it waits for a tool.
             if part["reason"] != "tool-calls" {
                 said.done(None);
@@ -45,5 +48,6 @@ fn usage(tokens: &Value) -> Usage {
         cached,
         cache_written: written,
         reasoning,
+        ..Usage::default()
     }
 }

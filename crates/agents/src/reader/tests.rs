@@ -52,11 +52,14 @@ fn show(deltas: &[Delta]) -> String {
             Delta::Retrying(it) => {
                 writeln!(shown, "retry {} {}: {}", it.attempt, it.kind, it.message)
             }
-            Delta::Usage(it) => writeln!(
-                shown,
-                "usage {:?} in, {:?} out, {:?} cached, {:?} reasoning",
-                it.input, it.output, it.cached, it.reasoning
-            ),
+            Delta::Usage(it) => {
+                let cost = it.cost_usd().map_or(String::new(), |usd| format!(", ${usd}"));
+                writeln!(
+                    shown,
+                    "usage {:?} in, {:?} out, {:?} cached, {:?} reasoning{cost}",
+                    it.input, it.output, it.cached, it.reasoning
+                )
+            }
             other => writeln!(shown, "{other:?}"),
         }
         .unwrap();
@@ -291,4 +294,39 @@ fn lines_that_are_cut_do_no_harm() {
             }
         }
     }
+}
+
+#[test]
+fn a_value_over_many_lines_is_one_event() {
+    let pretty = r#"Loaded cached credentials.
+{
+  "response": "Yes.\nIt {is}.",
+  "stats": {
+    "models": {}
+  }
+}"#;
+    let lines: Vec<&str> = pretty.lines().collect();
+    says(
+        Format::Gemini,
+        true,
+        &lines,
+        0,
+        &expect![[r#"
+            usage None in, None out, None cached, None reasoning
+            text in 1: "Yes.\nIt {is}."
+            Stop(End)
+            done
+        "#]],
+    );
+    let error =
+        "{\n  \"error\": {\n    \"message\": \"API key not valid\",\n    \"code\": 41\n  }\n}";
+    let played = play(Said::new(Format::Gemini, true), "", error, 41);
+    assert_eq!(played, "bad_key: exit status 41: API key not valid\n");
+}
+
+#[test]
+fn a_refusal_in_plain_words_is_no_answer() {
+    let refusal = "I'm sorry, but I can't help with that.";
+    let played = play(Said::new(Format::Text, true), refusal, "", 0);
+    assert_eq!(played, format!("refused: the model declined to answer: {refusal}\n"));
 }

@@ -2,6 +2,7 @@
 
 use super::{Desk, plan, print, tell, tell_cut};
 use crate::args;
+use crate::printer;
 use crate::terminal::council::Lines;
 use crate::terminal::table::cut_table;
 use crate::watch::View;
@@ -92,7 +93,8 @@ pub async fn show(args: args::Show) -> Result<()> {
         _ => 0,
     });
     for event in &events {
-        print(&view.on(event)?)?;
+        printer::wait_for_room().await;
+        printer::print(view.on(event)?);
     }
     if view.is_answer_alone(seats) {
         tell_cut(desk.screen, &events);

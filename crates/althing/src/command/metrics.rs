@@ -2,9 +2,9 @@
 
 use super::reach::Reach;
 use super::{Desk, print};
-use crate::args;
 use crate::terminal::Screen;
 use crate::watch::Stops;
+use crate::{args, printer};
 use althing_hub::log::now_ms;
 use althing_hub::service::words::Snapshot;
 use althing_stdx::Result;
@@ -32,11 +32,15 @@ pub async fn metrics(args: args::Metrics) -> Result<()> {
     loop {
         let (start, minutes) = look(&reach, args.since).await?;
         let page = page(desk.screen, start, args.since, &minutes);
-        // Home and clear below: the page is drawn over the one before.
-        print(&if desk.screen.live { format!("\x1b[H\x1b[2J{page}") } else { page })?;
+        // A reader who has not taken the page before gets the next one.
+        if printer::is_idle() {
+            // Home and clear below: the page is drawn over the one before.
+            printer::print(if desk.screen.live { format!("\x1b[H\x1b[2J{page}") } else { page });
+        }
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
-            () = stops.next() => return Ok(()),
+            () = stops.next() => return printer::finish(false).await,
+            failure = printer::failed() => return printer::fault_of(failure),
         }
     }
 }

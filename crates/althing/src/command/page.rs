@@ -9,7 +9,15 @@ use althing_stdx::Result;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+
+/// How long a page stays that nobody looks at and nobody can end by Ctrl-C: one that was closed may be
+/// opened again.
+const UNWATCHED_MAX: Duration = Duration::from_secs(60);
+/// How often it is asked for who looks.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// A page that is served.
 pub struct Page {
@@ -26,7 +34,8 @@ impl Page {
 
     /// Serves on a free port and says where the page at `path` is.
     pub async fn serve(desk: &Desk, service: Arc<Service>, path: &str) -> Result<Page> {
-        let token = Token::load_or_create(&desk.config.data_dir)?;
+        // One of its own: the address is shown, and the person's token opens much more for longer.
+        let token = Token::draw()?;
         let options = http::Options {
             address: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0),
             token,
@@ -38,14 +47,30 @@ impl Page {
         Ok(Page { bound, service, stop })
     }
 
-    /// Where somebody sits there the page stays until Ctrl-C; a script goes on at once.
+    /// Keeps the page until Ctrl-C. Where no terminal is there to say so, it also ends some time after
+    /// the last one who looked at it has gone.
     pub async fn close(self, desk: &Desk) -> Result<()> {
-        if std::io::stdin().is_terminal() {
-            let mut stops = Stops::new()?;
-            tell(desk.screen, "The page stays until Ctrl-C.");
-            stops.next().await;
+        let mut stops = Stops::since_run()?;
+        let is_attended = std::io::stdin().is_terminal();
+        let until =
+            if is_attended { "" } else { ", or until nobody has looked at it for a minute" };
+        tell(desk.screen, &format!("The page stays until Ctrl-C{until}."));
+        tokio::select! {
+            () = stops.next() => {}
+            () = self.wait_until_unwatched(), if !is_attended => {}
         }
         self.end().await
+    }
+
+    /// Waits until nobody has followed the run for [`UNWATCHED_MAX`].
+    async fn wait_until_unwatched(&self) {
+        let mut since = Instant::now();
+        while since.elapsed() < UNWATCHED_MAX {
+            sleep(LOOK).await;
+            if self.bound.watchers() > 0 {
+                since = Instant::now();
+            }
+        }
     }
 
     /// Ends it.

@@ -6,6 +6,7 @@ use crate::args;
 use crate::terminal::Screen;
 use crate::terminal::council::{Lines, Progress};
 use crate::watch::{self, View};
+use althing_assembly::council::loose_json;
 use althing_assembly::event::{Ending, Event, What};
 use althing_hub::council::{self, Wanted};
 use althing_hub::lineup;
@@ -23,7 +24,7 @@ pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     let task = read(&args).map_err(failed)?;
     if args.check {
         let desk = Desk::open();
-        return check(&wanted(args, task, &desk), &desk).map_err(failed);
+        return check(&wanted(args, task, &desk), &desk).await.map_err(failed);
     }
     let desk = Desk::open();
     desk.warn();
@@ -67,7 +68,8 @@ pub fn is_council(events: &[Event]) -> bool {
 pub fn view(output: args::Output, screen: Screen, lines: Lines) -> View {
     match output {
         args::Output { json: false, quiet: false } => {
-            View::Council(Box::new(Progress::new(screen, lines)))
+            let told = if lines == Lines::Told { Screen::stderr() } else { screen };
+            View::Council(Box::new(Progress::new(told, lines)))
         }
         other => View::new(other),
     }
@@ -85,26 +87,17 @@ pub async fn finish(desk: &Desk, run: Run, output: args::Output) -> Result<(), F
             }
             Ok(())
         }
-        Ending::Cancelled => {
-            tell(desk.screen, &format!("Stopped and saved. Go on with: althing resume {id}"));
-            Err(failed(Fault::new(Kind::Cancelled, "stopped")))
-        }
-        Ending::Failed(failure) => {
-            if let Some(options) = mends(failure.kind) {
-                tell(desk.screen, &format!("Saved. Go on with: althing resume {id} {options}"));
+        ending => {
+            let way_on = council::way_on(&id, &ending);
+            let (what, fault) = match ending {
+                Ending::Failed(it) => ("Saved", Fault::new(it.kind, it.message)),
+                _ => ("Stopped and saved", Fault::new(Kind::Cancelled, "stopped")),
+            };
+            if let Some(way_on) = way_on {
+                tell(desk.screen, &format!("{what}. Go on with: {way_on}"));
             }
-            Err(failed(Fault::new(failure.kind, failure.message)))
+            Err(failed(fault))
         }
-    }
-}
-
-/// With what a council that failed so is worth another try.
-fn mends(kind: Kind) -> Option<&'static str> {
-    match kind {
-        // Too few plans, no verdict, no time: who failed is asked again.
-        Kind::TooFew | Kind::Upstream | Kind::TimedOut => Some("--retry-failed"),
-        Kind::CostLimit => Some("--max-cost USD"),
-        _ => None,
     }
 }
 
@@ -140,12 +133,29 @@ fn read_file(path: &Path) -> Result<Value> {
     if text.len() as u64 > TASK_BYTES_MAX {
         return Err(wrong(format!("more than {TASK_BYTES_MAX} bytes")));
     }
-    serde_json::from_str(&text).map_err(|e| wrong(format!("no JSON: {e}")))
+    let task = serde_json::from_str(&text).map_err(|e| wrong(format!("no JSON: {e}")))?;
+    match repeated_names(&text) {
+        names if names.is_empty() => Ok(task),
+        names => Err(wrong(names.join("\n  "))),
+    }
+}
+
+/// Names that an object has twice, with their places: only one of the two would count.
+fn repeated_names(text: &str) -> Vec<String> {
+    let start = text.len() - text.trim_start().len();
+    let repeated = loose_json::read_value(text, start).map_or(vec![], |read| read.repeated_names);
+    let told = |flaw: &loose_json::Flaw| {
+        let (line, column) = loose_json::find_place(text, flaw.at);
+        format!("line {line}, column {column}: {}", flaw.what)
+    };
+    repeated.iter().map(told).collect()
 }
 
 /// Names every error with its place, and what does nothing.
-fn check(wanted: &Wanted, desk: &Desk) -> Result<()> {
-    let (problems, ignored) = council::examine(wanted, &desk.config);
+async fn check(wanted: &Wanted, desk: &Desk) -> Result<()> {
+    let library = desk.library_to_read().await?;
+    let (mut problems, ignored) = council::examine(wanted, &desk.config);
+    problems.extend(council::find_missing(wanted, &library).await);
     ignored.iter().for_each(|line| tell(desk.screen, line));
     if problems.is_empty() {
         return print("The task is valid.\n");

@@ -15,7 +15,6 @@ use althing_hub::pull::{
 };
 use althing_hub::service::words::AddLocal;
 use althing_stdx::{Fault, Kind, Result};
-use std::io::Write;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -89,8 +88,7 @@ async fn fetch(desk: &Desk, request: &PullRequest, again: &str) -> Result<Pulled
 /// Says how to go on. The command is a line of its own and never wrapped: it is there to be copied.
 fn say_again(desk: &Desk, begin: &str, command: &str) {
     tell(desk.screen, &format!("{begin} has come is kept. Go on with:"));
-    // Nobody left to tell if this fails.
-    let _ = writeln!(std::io::stderr(), "{command}");
+    crate::printer::tell(format!("{command}\n"));
 }
 
 fn arrived(name: &str, pulled: &PulledModel) -> String {

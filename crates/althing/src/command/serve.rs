@@ -3,6 +3,7 @@
 use super::extensions::tell_kept;
 use super::{Desk, print, tell};
 use crate::args;
+use crate::printer;
 use crate::stdio;
 use crate::terminal::{DIM, GOOD, Screen};
 use crate::watch::Stops;
@@ -52,19 +53,24 @@ pub async fn serve(args: args::Serve) -> Result<()> {
         lost = ended(bus) => lost,
     };
     stop.cancel();
+    // What nobody reads of the greeting holds up nothing.
     let leave = async {
         if let Some(http) = http {
             http.ended().await;
         }
-        service.close().await
+        service.close().await?;
+        tell_kept(&desk, &service);
+        printer::finish(false).await
     };
-    let done = tokio::select! {
+    tokio::select! {
         closed = leave => done.and(closed),
         // Asked twice: at once.
-        () = stops.next() => done,
-    };
-    tell_kept(&desk, &service);
-    done
+        () = stops.next() => {
+            printer::give_up();
+            tell_kept(&desk, &service);
+            done
+        }
+    }
 }
 
 /// The page of extensions, where there are any. They start when it is first looked at.

@@ -3,7 +3,6 @@
 use super::status::cut;
 use super::{DIM, Screen, paragraph};
 use althing_hub::pull::{PullEvent, format_bytes};
-use std::io::Write;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -211,9 +210,7 @@ impl RateMeter {
 }
 
 fn write(text: &str) {
-    let mut out = std::io::stderr().lock();
-    // Nobody left to tell if this fails.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    crate::printer::tell(text);
 }
 
 #[cfg(test)]

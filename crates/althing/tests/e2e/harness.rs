@@ -1,6 +1,7 @@
 //! A fresh machine for every test: an empty home, no keys, no local servers, and the real binary.
 
 mod bound;
+pub mod unread;
 
 use althing_assembly::Event;
 use althing_testkit::{Options, Upstream};
@@ -117,6 +118,25 @@ impl Home {
             really_wait(Duration::from_millis(50));
         }
         panic!("still running: {:#?}", self.running());
+    }
+
+    /// No process has a path of this home among its arguments.
+    #[track_caller]
+    pub fn is_named_nowhere(&self) {
+        let home = self.path().display().to_string();
+        let named = || {
+            let all = std::fs::read_dir("/proc").unwrap().flatten();
+            let lines = all.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+            let lines = lines.map(|it| String::from_utf8_lossy(&it).replace('\0', " "));
+            lines.filter(|line| line.contains(&home)).collect::<Vec<_>>()
+        };
+        for _ in 0..LEFT_POLLS_MAX {
+            if named().is_empty() {
+                return;
+            }
+            really_wait(Duration::from_millis(50));
+        }
+        panic!("still running: {:#?}", named());
     }
 
     /// The processes with this home in their environment: id and command line.

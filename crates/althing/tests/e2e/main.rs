@@ -26,5 +26,6 @@ mod pull;
 mod real_discussions;
 mod resume;
 mod sdk;
+mod unread;
 mod windows;
 mod workers;

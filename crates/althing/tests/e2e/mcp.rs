@@ -20,7 +20,7 @@ fn check(mode: &str) {
     done.ends(0).says("tools: ask complete plan models\n").says("openai:");
     done.says("ask: ").says("althing show ").says("phase 1 of ").says(" has spoken");
     done.says("plan: # Plan: Stay dry").says("$.task: it is empty");
-    done.says("plan_left_out: ").says("$.preferences.max_plans: 17 is greater");
+    done.says("A plan came too late: ").says("$.preferences.max_plans: 17 is greater");
     done.says("rate_limited").says("no such model is found").says("missing field `model`");
     done.says("question: it is empty").says("rounds: 1 to 10").says("unknown: ");
     done.says("after a cancel: ");

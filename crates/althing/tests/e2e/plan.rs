@@ -111,9 +111,21 @@ fn a_good_run_leaves_a_valid_plan_and_everything_it_came_from() {
     assert!(overview.contains("at /home/eve/x.rs, made by OpenAI"), "put back: {overview}");
     let folder = folder(&home);
     is_private(&folder);
-    let names = ["task.json", "labels.json", "judgement.json", "final-plan.md", "events.jsonl"];
+    let names = [
+        "task.json",
+        "labels.json",
+        "judge_input.json",
+        "judgement.json",
+        "final-plan.md",
+        "events.jsonl",
+    ];
     let raw = ["attempts/planner-1-ada-1.txt", "attempts/judge-4-judy-1.txt"];
     names.iter().chain(&raw).for_each(|name| is_private(&folder.join(name)));
+    let input = std::fs::read_to_string(folder.join("judge_input.json")).unwrap();
+    let input: Value = serde_json::from_str(&input).unwrap();
+    assert_eq!(Form::JudgeInput.problems(&input), []);
+    let summary = input["plans"][0]["plan"]["summary"].as_str().unwrap();
+    assert!(!summary.contains("OpenAI") && !summary.contains("/home/eve"), "{summary}");
     let lines = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
     assert_eq!(lines, home.run(&["show", "last", "--json"]).out);
     home.run(&["show", "last"]).ends(0).says("# Plan: Move the shop").says("Ada: ready");
@@ -292,6 +304,41 @@ fn a_task_is_checked_and_every_error_has_its_place() {
 }
 
 #[test]
+fn a_check_finds_who_and_what_is_not_there() {
+    let upstream = Upstream::start(Options::default().text(says).models(["ada", "judy-20260101"]));
+    let home = Home::with(&upstream);
+    let write = |spec: &Value| {
+        std::fs::write(home.path().join("task.json"), spec.to_string()).unwrap();
+    };
+    let own = home.path().join("mine");
+    std::fs::write(&own, "#!/bin/sh\n").unwrap();
+    std::fs::create_dir(home.path().join("shop")).unwrap();
+    write(&json!({
+        "task": "x", "repo_context": { "root": "shop", "paths": ["gone.rs"] },
+        "agents": {
+            "planners": [
+                { "model": "openai:ada" }, { "model": "openai:bob" }, { "command": own },
+                { "command": "no-such-program" }
+            ],
+            "judge": { "model": "openai:judy", "fallback_models": ["openai:zoe"] }
+        }
+    }));
+    let done = home.run(&["plan", "--check", "task.json"]);
+    done.ends(2).warns("the task has 5 errors");
+    done.says("$.repo_context.paths[0]: 'gone.rs': No such file");
+    done.says("$.agents.planners[1]: openai lists no such model: openai:bob");
+    done.says("may not be run; `chmod +x ").says("no-such-program is not installed");
+    done.says("$.agents.judge.fallback_models[0]: openai lists no such model: openai:zoe");
+    assert!(!done.out.contains("judy: "), "a shorter name may mean the newest: {done:#?}");
+    let twice = "{\"task\": \"x\",\n \"task\": \"y\"}";
+    std::fs::write(home.path().join("task.json"), twice).unwrap();
+    home.run(&["plan", "--check", "task.json"])
+        .ends(2)
+        .warns("line 2, column 2: 'task' is there twice");
+    home.run(&["plan", "task.json"]).ends(2).warns("'task' is there twice");
+}
+
+#[test]
 fn a_task_file_says_who_plans_how_many_and_what_they_read() {
     let upstream = council();
     let home = Home::with(&upstream);
@@ -330,7 +377,7 @@ fn a_task_file_says_who_plans_how_many_and_what_they_read() {
     let events = home.events("last");
     let What::RunStarted(opening) = &events[0].what else { panic!("{:?}", events[0]) };
     let terms = opening.council.as_ref().unwrap();
-    assert_eq!((terms.budget_ms, terms.seed), (77_000, -1_i64 as u64));
+    assert_eq!((terms.budget_ms, terms.seed), (77_000, -1));
     assert_eq!(terms.folders, [home.path().display().to_string()]);
     assert_eq!(final_plan(&home)["metadata"]["used_plans"], json!(["first"]));
     spec["repo_context"]["paths"] = json!(["../task.json"]);
@@ -389,7 +436,8 @@ fn a_repository_without_paths_is_told_by_its_names() {
 
 #[test]
 fn another_model_answers_for_one_that_fails_and_what_does_nothing_is_told() {
-    let upstream = council();
+    let listed = ["ada", "judy", "err-404", "err-500"];
+    let upstream = Upstream::start(Options::default().text(says).models(listed));
     let home = Home::with(&upstream);
     let mut spec = json!({
         "task": "Move the shop",

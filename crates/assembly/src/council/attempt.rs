@@ -1,5 +1,6 @@
 //! Asking one seat until its answer can be used: what is tried again, how, and how often.
 
+use super::anonymise::{Redaction, restored};
 use super::leash::Leash;
 use super::prompt::How;
 use super::schema::Problem;
@@ -63,6 +64,8 @@ pub(super) struct Asker<'a> {
     pub may_ask: bool,
     /// Enough others are stored.
     pub is_full: bool,
+    /// What it cannot see; what people read of it has that put back.
+    pub covered: &'a [Redaction],
 }
 
 /// Why an attempt gave nothing, or nothing good enough.
@@ -193,6 +196,9 @@ impl Asker<'_> {
         if self.floor.past().checked.contains(&turn) {
             return Ok(());
         }
+        let plain = |text: &str| restored(text, self.covered);
+        let errors = found.as_ref().err().map(Vec::as_slice).unwrap_or_default();
+        let errors = errors.iter().map(|it| plain(it)).collect();
         let checked = Checked {
             turn,
             seat: self.seat.index,
@@ -200,8 +206,10 @@ impl Asker<'_> {
             role: self.role.to_string(),
             attempt: tried.attempts,
             valid: found.is_ok(),
-            summary: found.as_ref().map_or(String::new(), |it| one_line(it, SUMMARY_CHARS_MAX)),
-            errors: found.err().unwrap_or_default(),
+            summary: found
+                .as_ref()
+                .map_or(String::new(), |it| one_line(&plain(it), SUMMARY_CHARS_MAX)),
+            errors,
             again,
         };
         self.floor.append(What::AnswerChecked(Box::new(checked))).await

@@ -5,8 +5,8 @@ mod judging;
 
 use super::anonymise::{self, Veil};
 use super::attempt::{Asked, Asker, Read};
-use super::extract::{extract, is_refusal};
-use super::markdown::{Place, markdown};
+use super::extract::{Extracted, extract, is_refusal};
+use super::markdown::{Place, Remarks, markdown};
 use super::merge::{self, Warning};
 use super::plan::{self, Body, Final, Plan, Validation};
 use super::schema::{self, Form};
@@ -80,7 +80,7 @@ pub(super) async fn run(floor: &Floor) -> Result<()> {
     let valid: Vec<usize> = drafts.iter().map(|draft| draft.seat).collect();
     floor.phase(2).await?;
     let (entries, sealed) = council.seal(drafts, &mut warnings).await?;
-    let decision = council.judge(&entries, &mut warnings).await?;
+    let decision = council.judge(&entries, &sealed, &mut warnings).await?;
     floor.phase(3).await?;
     council.settle(&valid, &sealed, decision, warnings).await
 }
@@ -134,13 +134,17 @@ impl Council<'_> {
             asked = join_all(asked) => asked,
             never = prepare() => match never {},
         };
-        let asked: Result<Vec<Asked<Value>>> = asked.into_iter().collect();
+        let asked: Result<Vec<Asked<Extracted>>> = asked.into_iter().collect();
         let mut drafts = Vec::new();
         let (mut lost, mut late, mut out_of_time) = (Vec::new(), Vec::new(), false);
+        let mut mended = Vec::new();
         for (seat, asked) in planners.iter().zip(asked?) {
             out_of_time |= asked.out_of_time;
             match asked.result {
-                Ok((plan, rank)) => drafts.push(Draft { seat: seat.index, plan, rank }),
+                Ok((found, rank)) => {
+                    mended.push((seat.name.clone(), found.repairs));
+                    drafts.push(Draft { seat: seat.index, plan: found.value, rank });
+                }
                 Err(_) if asked.let_go => late.push(self.late(&seat.name)),
                 Err(why) => lost.push(format!("{}: {why}", seat.name)),
             }
@@ -150,6 +154,9 @@ impl Council<'_> {
             let message = format!("no planner gave a valid plan ({})", lost.join("; "));
             return Err(Fault::new(kind, message));
         }
+        for (name, repairs) in mended {
+            self.tell_repairs(&name, &repairs, warnings).await?;
+        }
         for why in lost {
             self.warn(warnings, Warning::new("planner_failed", why)).await?;
         }
@@ -157,6 +164,20 @@ impl Council<'_> {
             self.warn(warnings, warning).await?;
         }
         Ok(drafts)
+    }
+
+    /// Says what had to be mended to read the answer of `name`.
+    async fn tell_repairs(
+        &self,
+        name: &str,
+        repairs: &[String],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        if repairs.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{name}: its JSON was mended ({})", repairs.join("; "));
+        self.warn(warnings, Warning::new("answer_mended", message)).await
     }
 
     fn late(&self, name: &str) -> Warning {
@@ -176,7 +197,7 @@ impl Council<'_> {
         is_full: bool,
         enough: &watch::Sender<bool>,
         count: &watch::Sender<usize>,
-    ) -> Result<Asked<Value>> {
+    ) -> Result<Asked<Extracted>> {
         let was_stored = self.has_plan(seat);
         let asker = Asker {
             floor: self.floor,
@@ -187,6 +208,7 @@ impl Council<'_> {
             enough: enough.subscribe(),
             may_ask: self.floor.past().sealed.is_none() && !is_full,
             is_full,
+            covered: &[],
         };
         let files = &self.floor.opening.context;
         let repository = prompt::Repository { files, left_out: &self.terms.left_out };
@@ -202,13 +224,13 @@ impl Council<'_> {
         Ok(asked)
     }
 
-    fn read_plan(&self, text: &str) -> Read<Value> {
+    fn read_plan(&self, text: &str) -> Read<Extracted> {
         match extract(text, Form::CouncilPlan, &self.own_words) {
-            Ok(value) => {
-                let summary = value["summary"].as_str().unwrap_or_default().to_string();
+            Ok(found) => {
+                let summary = found.value["summary"].as_str().unwrap_or_default().to_string();
                 // A form that fits may still hold a number that no machine can.
-                match plan::read::<Plan>(Form::CouncilPlan, &value) {
-                    Ok(_) => Read::Good { value, summary },
+                match plan::read::<Plan>(Form::CouncilPlan, &found.value) {
+                    Ok(_) => Read::Good { value: found, summary },
                     Err(problems) => Read::Bad(problems),
                 }
             }
@@ -235,11 +257,11 @@ impl Council<'_> {
         }
         drafts.truncate(self.terms.plans_max);
         drafts.sort_by_key(|draft| draft.seat);
-        fastrand::Rng::with_seed(self.terms.seed).shuffle(&mut drafts);
+        fastrand::Rng::with_seed(self.terms.seed.cast_unsigned()).shuffle(&mut drafts);
         let folders = self.terms.folders.iter().chain(&self.task.repo_context.root);
         let mut veil = Veil::new(&self.task.brief(false), self.names())
             .hiding(folders.map(String::as_str))
-            .apart_from(drafts.iter().map(|draft| &draft.plan));
+            .apart_from(drafts.iter().map(|draft| &draft.plan), &self.chosen_names());
         let mut entries = Vec::new();
         for (at, draft) in drafts.into_iter().enumerate() {
             let name = self.floor.seats()[draft.seat].name.clone();
@@ -255,11 +277,22 @@ impl Council<'_> {
             name: it.name.clone(),
         });
         let labels = labels.collect();
-        let sealed = Sealed { seed: self.terms.seed, labels, redactions: veil.covered() };
+        let plans: Vec<(String, Value)> =
+            entries.iter().map(|it| (it.label.clone(), it.value.clone())).collect();
+        let input = prompt::judge_input(&self.task, &plans);
+        if let Some(problem) = Form::JudgeInput.problems(&input).first() {
+            return Err(Fault::internal(format!("the judge's input: {problem}")));
+        }
+        let sealed = Sealed { seed: self.terms.seed, labels, redactions: veil.covered(), input };
         if self.floor.past().sealed.is_none() {
             self.floor.append(What::LabelsSealed(Box::new(sealed.clone()))).await?;
         }
         Ok((entries, sealed))
+    }
+
+    /// What people call their agents.
+    fn chosen_names(&self) -> Vec<String> {
+        self.task.agents.planners.iter().filter_map(|it| it.name.clone()).collect()
     }
 
     /// Everything an agent of this run is called.
@@ -293,9 +326,14 @@ impl Council<'_> {
         let Decision { body, judgement, used } = decision;
         let plan = merge::finish(body, &sealed.redactions, used, validation, &warnings)?;
         let whole: Final = serde_json::from_value(plan.clone()).map_err(Fault::internal)?;
+        let judgement = judging::in_plain_words(&judgement, &sealed.redactions)?;
         let places: Vec<Place> = judgement.scores.iter().map(|it| place(it, &judgement)).collect();
         let is_demo = self.floor.opening.seats.iter().any(|seat| seat.demo);
-        let markdown = markdown(&self.task.task, &whole, &places, is_demo);
+        let remarks = Remarks {
+            missing_steps: &judgement.missing_steps,
+            improvements: &judgement.improvements,
+        };
+        let markdown = markdown(&self.task.task, &whole, &places, &remarks, is_demo);
         self.floor.append(What::PlanSettled(Box::new(Settled { plan, markdown }))).await
     }
 }
@@ -319,5 +357,7 @@ fn place(scored: &Scored, judgement: &Judgement) -> Place {
         name: scored.name.clone(),
         score: scored.score,
         is_selected: scored.label == judgement.selected,
+        strengths: scored.strengths.clone(),
+        weaknesses: scored.weaknesses.clone(),
     }
 }

@@ -1,23 +1,19 @@
 //! JSON out of what a model really wrote: fences, talk around it, several attempts in one answer.
-//! The schema decides which of the values found is meant.
+//! The schema decides which of the values found is meant; what is only thought never beats it.
 
+mod search;
+
+use super::loose_json::{Flaw, find_place};
 use super::schema::{Form, Problem};
 use super::words::{texts, words};
-use serde_json::{Deserializer, Value};
+use search::{Broken, search};
+use serde_json::Value;
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
-/// Places at which a value may begin, counted from either end of the text; those between are not
-/// tried, so a flood of braces stays cheap and what stands before or after it is found.
-const STARTS_HALF_MAX: usize = 2_000;
-/// Values of one half that run to the end of the text without closing; each costs a look at all the
-/// rest.
-const OPEN_ENDS_MAX: usize = 12;
-/// Fenced blocks looked at, from the last.
-const FENCES_MAX: usize = 64;
-/// Values inside a value that is not what was asked for: an envelope around the plan.
-const INNER_MAX: usize = 64;
-const INNER_DEPTH_MAX: usize = 3;
+/// Bytes of something that cannot be read which are looked through for the names of fields.
+const BROKEN_BYTES_MAX: usize = 1 << 20;
 /// Values held against the schema; the largest go first.
 const CANDIDATES_MAX: usize = 256;
 
@@ -49,28 +45,73 @@ const REFUSALS: &[&str] = &[
 /// Characters in which a refusal says that it is one.
 const REFUSAL_CHARS: usize = 200;
 
+/// A value that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extracted {
+    pub value: Value,
+    /// What had to be mended to read it, each with its place; nothing of it could mean anything else.
+    pub repairs: Vec<String>,
+}
+
 /// The value of `form` in `text`, or what is wrong with the nearest to it. `prompt` is our own part
 /// of what was asked: an answer that only repeats it is none.
-pub fn extract(text: &str, form: Form, prompt: &str) -> Result<Value, Vec<Problem>> {
+pub fn extract(text: &str, form: Form, prompt: &str) -> Result<Extracted, Vec<Problem>> {
     let text = clean(text);
-    let (mut found, is_cut) = candidates(&text);
-    found.sort_by_cached_key(|value| std::cmp::Reverse(value.to_string().len()));
-    found.truncate(CANDIDATES_MAX);
-    let mut nearest: Option<Vec<Problem>> = None;
-    for value in found {
-        let problems = problems(&value, form, prompt);
+    let mut found = search(&text);
+    found.candidates.sort_by_cached_key(|it| Reverse(it.value.to_string().len()));
+    found.candidates.truncate(CANDIDATES_MAX);
+    let mut nearest: Option<(Nearness, Vec<Problem>)> = None;
+    for candidate in &found.candidates {
+        let problems = problems(&candidate.value, form, prompt);
+        let repairs = || candidate.repairs.iter().map(|it| told(&text, it));
         if problems.is_empty() {
-            return Ok(value);
+            let repairs = repairs().map(|it| it.to_string()).collect();
+            return Ok(Extracted { value: candidate.value.clone(), repairs });
         }
-        if nearest.as_ref().is_none_or(|best| problems.len() < best.len()) {
-            nearest = Some(problems);
+        let nearness = nearness(&candidate.value, form, problems.len());
+        if nearest.as_ref().is_none_or(|(best, _)| nearness > *best) {
+            nearest = Some((nearness, problems.into_iter().chain(repairs()).collect()));
         }
     }
-    let cut = is_cut.then(|| Problem::new("$", "the JSON breaks off before its end"));
-    let none = || vec![Problem::new("$", "there is no JSON object in the answer")];
-    match (cut, nearest) {
-        (Some(cut), None) => Err(vec![cut]),
-        (cut, nearest) => Err(cut.into_iter().chain(nearest.unwrap_or_else(none)).collect()),
+    for broken in &found.broken {
+        let nearness = nearness_of_broken(&text[broken.at..], form);
+        if nearest.as_ref().is_none_or(|(best, _)| nearness.0 > best.0) {
+            nearest = Some((nearness, vec![complaint(&text, broken)]));
+        }
+    }
+    let none = match found.is_only_thought {
+        true => "the JSON stands in the thoughts only; the answer comes behind them",
+        false => "there is no JSON object in the answer",
+    };
+    Err(nearest.map_or_else(|| vec![Problem::new("$", none)], |(_, problems)| problems))
+}
+
+/// How near something is to what was asked for: how many of the form's own fields it has, and how
+/// little is wrong with it.
+type Nearness = (usize, Reverse<usize>);
+
+fn nearness(value: &Value, form: Form, problems: usize) -> Nearness {
+    let fields = form.fields().iter().filter(|field| value.get(field).is_some());
+    (fields.count(), Reverse(problems))
+}
+
+/// The same of what cannot be read, by the names in it.
+fn nearness_of_broken(text: &str, form: Form) -> Nearness {
+    let text = &text[..text.floor_char_boundary(BROKEN_BYTES_MAX)];
+    let has = |field: &&String| text.contains(&format!("\"{field}\""));
+    (form.fields().iter().filter(has).count(), Reverse(1))
+}
+
+/// What is wrong at a place of the text.
+fn told(text: &str, flaw: &Flaw) -> Problem {
+    let (line, column) = find_place(text, flaw.at);
+    Problem::new(format!("line {line}, column {column}"), &flaw.what)
+}
+
+fn complaint(text: &str, broken: &Broken) -> Problem {
+    match broken.stop.is_end {
+        true => Problem::new("$", "the JSON breaks off before its end"),
+        false => told(text, &broken.stop.flaw),
     }
 }
 
@@ -138,110 +179,6 @@ fn is_echo(value: &Value, prompt: &str) -> bool {
         left.remove(shingle);
     }
     (count - left.len()) as f64 > ECHO_SHARE * count as f64
-}
-
-/// Every whole value in `text`, and whether one began that has no end.
-fn candidates(text: &str) -> (Vec<Value>, bool) {
-    let mut found = Vec::new();
-    if let Ok(whole) = serde_json::from_str::<Value>(text.trim()) {
-        add(whole, &mut found);
-        return (found, false);
-    }
-    for block in fences(text) {
-        if let Ok(value) = serde_json::from_str::<Value>(block.trim()) {
-            add(value, &mut found);
-        }
-    }
-    let scanned = scan(text, &mut found);
-    (found, scanned.open_ends > 0)
-}
-
-/// The insides of fenced blocks, the last first.
-fn fences(text: &str) -> Vec<&str> {
-    let pieces: Vec<&str> = text.split("```").collect();
-    let inside = pieces.iter().skip(1).step_by(2).rev().take(FENCES_MAX);
-    // The first line says which language it is.
-    let bare = |block: &&'_ str| -> usize {
-        let first = block.find('\n').unwrap_or(0);
-        if block[..first].contains(['{', '[']) { 0 } else { first }
-    };
-    inside.map(|block| &block[bare(block)..]).collect()
-}
-
-/// What a search for values came to.
-struct Scanned {
-    /// Places it read on from.
-    tries: usize,
-    /// Those of them from which it came to the end of the text.
-    open_ends: usize,
-}
-
-/// Reads on from every brace or bracket that opens something.
-fn scan(text: &str, found: &mut Vec<Value>) -> Scanned {
-    let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
-    let starts: Vec<usize> = starts.filter(|at| may_begin(&text[*at..])).collect();
-    let (head, tail) = starts.split_at(starts.len() / 2);
-    let tail = &tail[tail.len().saturating_sub(STARTS_HALF_MAX)..];
-    let (mut read_to, mut scanned) = (0, Scanned { tries: 0, open_ends: 0 });
-    for half in [&head[..head.len().min(STARTS_HALF_MAX)], tail] {
-        let mut open_ends = 0;
-        for at in half.iter().copied() {
-            // Inside what was read already.
-            if at < read_to {
-                continue;
-            }
-            scanned.tries += 1;
-            let mut values = Deserializer::from_str(&text[at..]).into_iter::<Value>();
-            match values.next() {
-                Some(Ok(value)) => {
-                    add(value, found);
-                    read_to = at + values.byte_offset();
-                }
-                Some(Err(e)) if e.is_eof() => open_ends += 1,
-                _ => {}
-            }
-            if open_ends > OPEN_ENDS_MAX {
-                break;
-            }
-        }
-        scanned.open_ends += open_ends;
-    }
-    scanned
-}
-
-/// Whether an object may begin here, or a list with one in it.
-fn may_begin(text: &str) -> bool {
-    let next = text[1..].trim_start().chars().next();
-    match text.starts_with('{') {
-        true => matches!(next, Some('"' | '}') | None),
-        false => matches!(next, Some('{' | '[') | None),
-    }
-}
-
-/// A value, and the objects just inside it.
-fn add(value: Value, found: &mut Vec<Value>) {
-    let mut left = INNER_MAX;
-    inner(&value, INNER_DEPTH_MAX, &mut left, found);
-    if value.is_object() {
-        found.push(value);
-    }
-}
-
-fn inner(value: &Value, depth: usize, left: &mut usize, found: &mut Vec<Value>) {
-    let items: Vec<&Value> = match value {
-        Value::Array(items) => items.iter().collect(),
-        Value::Object(fields) => fields.values().collect(),
-        _ => return,
-    };
-    for item in items {
-        if item.is_object() && *left > 0 {
-            *left -= 1;
-            found.push(item.clone());
-        }
-        if depth > 1 && *left > 0 {
-            inner(item, depth - 1, left, found);
-        }
-    }
 }
 
 /// Without a byte order mark and without the escapes that colour a terminal.

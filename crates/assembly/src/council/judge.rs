@@ -1,6 +1,6 @@
 //! Whether a verdict can be used: its labels are those that were given, and its plan holds together.
 
-use super::extract::extract;
+use super::extract::{Extracted, extract};
 use super::plan::{self, Verdict, loose_ends};
 use super::schema::{Form, Problem};
 
@@ -10,11 +10,13 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Dependencies that lead nowhere: worth one more try, but no reason to lose the verdict.
     pub flaws: Vec<Problem>,
+    /// What had to be mended to read it.
+    pub repairs: Vec<String>,
 }
 
 /// The verdict in `text` on the plans with these labels, or why it cannot be used.
 pub fn read(text: &str, labels: &[String], prompt: &str) -> Result<Judged, Vec<Problem>> {
-    let value = extract(text, Form::JudgeOutput, prompt)?;
+    let Extracted { value, repairs } = extract(text, Form::JudgeOutput, prompt)?;
     let mut verdict: Verdict = plan::read(Form::JudgeOutput, &value)?;
     let problems = mend_labels(&mut verdict, labels);
     if !problems.is_empty() {
@@ -22,7 +24,7 @@ pub fn read(text: &str, labels: &[String], prompt: &str) -> Result<Judged, Vec<P
     }
     let flaw = |what: String| Problem::new("$.merged_plan.phases", what);
     let flaws = loose_ends(&verdict.merged_plan.phases).into_iter().map(flaw).collect();
-    Ok(Judged { verdict, flaws })
+    Ok(Judged { verdict, flaws, repairs })
 }
 
 /// Every label once and no other. `plan 2` is written `Plan 2` everywhere.

@@ -1,6 +1,7 @@
 //! The final plan for a person to read. The texts are a model's: each stays on its own line, and
 //! makes no link, image or tag.
 
+use super::merge::Warning;
 use super::plan::{Body, Final, Task};
 use althing_stdx::text::{one_line, printable};
 
@@ -16,17 +17,44 @@ pub struct Place {
     pub name: String,
     pub score: f64,
     pub is_selected: bool,
+    pub strengths: Vec<String>,
+    pub weaknesses: Vec<String>,
+}
+
+/// What the judge said of all plans together.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Remarks<'a> {
+    pub missing_steps: &'a [String],
+    pub improvements: &'a [String],
 }
 
 /// The plan as Markdown.
-pub fn markdown(task: &str, plan: &Final, places: &[Place], is_demo: bool) -> String {
+pub fn markdown(
+    task: &str,
+    plan: &Final,
+    places: &[Place],
+    remarks: &Remarks,
+    is_demo: bool,
+) -> String {
     let mut out = format!("# Plan: {}\n", item(&one_line(task, TITLE_CHARS)));
     if is_demo {
         out.push_str("\n_Scripted demo voices wrote this; they know nothing of the task._\n");
     }
     body(&mut out, &plan.final_plan);
     origin(&mut out, plan, places);
+    section(&mut out, "Missing in the plans that were compared", remarks.missing_steps);
+    section(&mut out, "What the merge improved", remarks.improvements);
+    let warnings: Vec<String> = plan.metadata.warnings.iter().map(|it| in_words(it)).collect();
+    section(&mut out, "Warnings", &warnings);
     out
+}
+
+/// `code: message` for people.
+fn in_words(warning: &str) -> String {
+    let told = warning.split_once(": ");
+    told.map_or(warning.to_string(), |(code, message)| {
+        format!("{}: {message}", Warning::title_of(code))
+    })
 }
 
 fn body(out: &mut String, body: &Body) {
@@ -85,13 +113,15 @@ fn origin(out: &mut String, plan: &Final, places: &[Place]) {
         let mark = if place.is_selected { ", selected" } else { "" };
         let (label, name) = (item(&place.label), item(&place.name));
         out.push_str(&format!("- {label} by {name}: {:.1} of 10{mark}\n", place.score));
+        for (side, items) in [("for it", &place.strengths), ("against it", &place.weaknesses)] {
+            items.iter().for_each(|it| out.push_str(&format!("  - {side}: {}\n", item(it))));
+        }
     }
     for (name, is_valid) in &plan.metadata.validation.plans_valid {
         if !is_valid {
             out.push_str(&format!("- no plan of {} was compared\n", item(name)));
         }
     }
-    section(out, "Warnings", &plan.metadata.warnings);
 }
 
 /// One line of a model's text. Inside `code` nothing has a meaning; outside, what would make a link
@@ -133,8 +163,16 @@ mod tests {
         let warnings = vec!["planner_failed: bob: it refused".to_string()];
         let metadata = Metadata { used_plans: vec!["ada".into()], validation, warnings };
         let plan = Final { final_plan: plan.into_body(), metadata };
-        let place =
-            Place { label: "Plan 1".into(), name: "ada".into(), score: 7.25, is_selected: true };
+        let place = Place {
+            label: "Plan 1".into(),
+            name: "ada".into(),
+            score: 7.25,
+            is_selected: true,
+            strengths: vec!["It is short".into()],
+            weaknesses: vec!["No <tests>".into()],
+        };
+        let missing = ["A backup".to_string()];
+        let remarks = Remarks { missing_steps: &missing, improvements: &[] };
         expect![[r#"
             # Plan: Move it
 
@@ -180,12 +218,18 @@ mod tests {
             ## How it came about
 
             - Plan 1 by ada: 7.2 of 10, selected
+              - for it: It is short
+              - against it: No \<tests>
             - no plan of bob was compared
+
+            ## Missing in the plans that were compared
+
+            - A backup
 
             ## Warnings
 
-            - planner_failed: bob: it refused
+            - A planner failed: bob: it refused
         "#]]
-        .assert_eq(&markdown("Move\nit", &plan, &[place], true));
+        .assert_eq(&markdown("Move\nit", &plan, &[place], &remarks, true));
     }
 }

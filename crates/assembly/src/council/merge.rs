@@ -25,9 +25,30 @@ pub struct Warning {
     pub message: String,
 }
 
+/// What the codes of warnings say, in words.
+const TITLES: &[(&str, &str)] = &[
+    ("planner_failed", "A planner failed"),
+    ("plan_left_out", "A plan came too late"),
+    ("judge_fallback", "No judge decided"),
+    ("judge_wrote_a_plan", "The judge may have written a plan too"),
+    ("contradiction_open", "A contradiction is open"),
+    ("risk_restored", "A risk was put back"),
+    ("dependency_unresolved", "A dependency leads nowhere"),
+    ("files_left_out", "Files did not go along"),
+    ("field_ignored", "A field was ignored"),
+    ("answer_mended", "An answer was mended"),
+    ("lineup", "Who takes part"),
+    ("demo", "Demo voices"),
+];
+
 impl Warning {
     pub fn new(code: &'static str, message: impl Into<String>) -> Warning {
         Warning { code, message: message.into() }
+    }
+
+    /// As people read it.
+    pub fn title_of(code: &str) -> &'static str {
+        TITLES.iter().find(|(known, _)| *known == code).map_or("Note", |(_, title)| title)
     }
 
     /// As it stands in `metadata.warnings`.

@@ -65,6 +65,17 @@ impl Form {
         format!("urn:althing:council:{}", self.name())
     }
 
+    /// The names of its own fields, without those of what is inside them.
+    pub fn fields(self) -> &'static [String] {
+        static FIELDS: [OnceLock<Vec<String>>; FILES.len()] =
+            [const { OnceLock::new() }; FILES.len()];
+        FIELDS[self as usize].get_or_init(|| {
+            let schema: Value = serde_json::from_str(self.text()).unwrap_or_default();
+            let fields = schema["properties"].as_object();
+            fields.map(|it| it.keys().cloned().collect()).unwrap_or_default()
+        })
+    }
+
     /// What is wrong with `value`; nothing where it fits. At most [`PROBLEMS_MAX`].
     pub fn problems(self, value: &Value) -> Vec<Problem> {
         self.problems_up_to(PROBLEMS_MAX, value)

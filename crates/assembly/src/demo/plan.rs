@@ -136,6 +136,7 @@ mod tests {
         let ask = prompt::planner(&setting, &nothing, None, &How::Plain).ask_whole();
         let plans: Vec<_> = (0..3)
             .map(|stance| extract(&speak(&ask, stance).unwrap(), Form::CouncilPlan, &own).unwrap())
+            .map(|found| found.value)
             .collect();
         assert!(plans.iter().all(|plan| plan["summary"].as_str().unwrap().contains("demo")));
         let plans: Vec<_> =

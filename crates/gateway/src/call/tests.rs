@@ -135,7 +135,7 @@ async fn an_answer() {
         &[&steps],
         expect![[r#"
         0 Started
-        23 Usage(Usage { input: None, output: None, cached: None, cache_written: None, reasoning: None })
+        23 Usage(Usage { input: None, output: None, cached: None, cache_written: None, reasoning: None, cost_nano_usd: None })
         23 yes
         32 indeed
         32 Stop(End)
@@ -302,7 +302,7 @@ async fn another_attempt_where_it_may_help() {
         &[&[Say("#"), Say("!")], &[Say("~"), Break], &[Say("yes"), Say(".")]],
         expect![[r#"
           0 Started
-          0 Usage(Usage { input: None, output: None, cached: None, cache_written: None, reasoning: None })
+          0 Usage(Usage { input: None, output: None, cached: None, cache_written: None, reasoning: None, cost_nano_usd: None })
           0 retrying 1: overloaded
           0 retrying 2: network
           1 yes

@@ -290,6 +290,7 @@ impl Tokens {
             // Most answers say 0 here, which tells nothing.
             cache_written: written.filter(|tokens| *tokens > 0),
             reasoning,
+            ..Usage::default()
         }
     }
 

@@ -1,9 +1,10 @@
 //! Who plans and who judges: by name, by the task's own list, or chosen from what is found.
 
 use super::{Wanted, ignored, programs};
+use crate::agents::Seated;
 use crate::book::{Book, Library};
 use crate::config::Config;
-use crate::discover::{self, Found};
+use crate::discover::{self, Found, State};
 use crate::lineup::{self, Lineup, Sitting};
 use althing_agents::Adapter;
 use althing_assembly::council::PLANNERS_MAX;
@@ -96,6 +97,99 @@ pub(super) fn examine(agents: &[(String, Agent)], config: &Config) -> (Vec<Probl
         }
     }
     (problems, told)
+}
+
+/// Models and programs that are named and are not there. A provider that gives no list may have any
+/// model.
+pub(super) async fn missing(
+    wanted: &Wanted,
+    agents: &[(String, Agent)],
+    library: &Library,
+) -> Vec<Problem> {
+    let book = library.book();
+    let called = called_by(wanted, agents, &book.config);
+    let has_models = called.iter().any(|it| matches!(it, (_, Called::Model { .. })));
+    let found = match has_models {
+        true => discover::discover(&book, library.gateway(), PATIENCE).await,
+        false => Found::default(),
+    };
+    let mut problems = Vec::new();
+    for (field, called) in &called {
+        match called {
+            Called::Program(program) => {
+                let fault = program.agent.as_ref().and_then(|it| absent(it, library));
+                problems.extend(fault.map(|it| Problem::new(format!("$.{field}"), it.message)));
+            }
+            Called::Model { model, fallbacks, field, .. } => {
+                let others = fallbacks.iter().enumerate();
+                let others = others.map(|(at, it)| (format!("{field}.fallback_models[{at}]"), it));
+                for (field, model) in std::iter::once((field.clone(), model)).chain(others) {
+                    problems.extend(model_problem(model, &field, &book, &found, library));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// Why a program cannot be started.
+fn absent(seated: &Seated, library: &Library) -> Option<Fault> {
+    crate::agents::find_missing(library.means(), &library.book().config, seated)
+}
+
+/// Everybody who is asked for, with the field that names them; who cannot be called is told elsewhere.
+fn called_by(
+    wanted: &Wanted,
+    agents: &[(String, Agent)],
+    config: &Config,
+) -> Vec<(String, Called)> {
+    let beside = wanted.planners.iter().map(|it| (String::from("planners"), it));
+    let beside = beside.chain(wanted.judge.iter().map(|it| (String::from("judge"), it)));
+    let mut all: Vec<(String, Called)> =
+        beside.map(|(field, it)| (field.clone(), called(it, &field))).collect();
+    let is_asked = |field: &str| match field == "agents.judge" {
+        true => wanted.judge.is_none(),
+        false => wanted.planners.is_empty(),
+    };
+    let named = agents.iter().filter(|(field, _)| is_asked(field));
+    all.extend(
+        named.filter_map(|(field, agent)| {
+            Some((field.clone(), voice_of(agent, field, config).ok()?))
+        }),
+    );
+    all
+}
+
+/// Why nobody answers to `model`.
+fn model_problem(
+    model: &String,
+    field: &str,
+    book: &Book,
+    found: &Found,
+    library: &Library,
+) -> Option<Problem> {
+    let seat = match resolved(model, field, book, Some(found)) {
+        Ok(seat) => seat,
+        Err(fault) => return Some(super::problem(&fault)),
+    };
+    if let Some(agent) = &seat.agent {
+        let fault = absent(agent, library)?;
+        return Some(Problem::new(format!("$.{field}"), fault.message));
+    }
+    let listed = |id: &str| {
+        let provider = found.providers.iter().find(|it| id.starts_with(&format!("{}:", it.id())));
+        provider.filter(|it| it.state == State::Reachable && !it.models.is_empty())
+    };
+    let (bare, _) = split_effort(&seat.id);
+    let provider = listed(bare)?;
+    // Many a list has the dated names only, and not the shorter ones that mean the newest of them.
+    let short = bare.strip_suffix("-latest").unwrap_or(bare);
+    let mut all = provider.models.iter().chain(&provider.disabled);
+    let is_there = all.any(|it| it.id.starts_with(short));
+    (!is_there).then(|| {
+        let what = format!("{} lists no such model: {bare}", provider.id());
+        Problem::new(format!("$.{field}"), what)
+    })
 }
 
 fn nobody() -> Fault {

@@ -72,7 +72,12 @@ fn files(event: &Event) -> Vec<(String, String)> {
             let map = json!({
                 "seed": sealed.seed, "labels": sealed.labels, "redactions": sealed.redactions
             });
-            vec![("labels.json".into(), pretty(&map))]
+            let mut files = vec![("labels.json".into(), pretty(&map))];
+            // Logs from before it was kept do not have it.
+            if !sealed.input.is_null() {
+                files.push(("judge_input.json".into(), pretty(&sealed.input)));
+            }
+            files
         }
         What::PlansJudged(judged) => {
             let judged = serde_json::to_value(judged).unwrap_or_default();

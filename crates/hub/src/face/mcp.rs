@@ -1,6 +1,7 @@
 //! Althing as tools of other programs' models: the Model Context Protocol on standard input and
 //! output. `tools.rs` has the tools, one row each; this file is the protocol's side.
 
+mod line;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -18,14 +19,21 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, Peer, ServerHandler, ServiceExt};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 use tools::Said;
 
 const INSTRUCTIONS: &str = "Several models around one table: `ask` puts a question to them and \
      gives what they came to, `plan` lets them plan a task, `complete` asks one of them, `models` \
      lists them. The others are functions of this person's own workers.";
 
-/// Serves one client until it leaves or `stop` comes.
+/// How long a client that has said all may take to be answered; then what is left is dropped.
+const FINISH_MAX: Duration = Duration::from_secs(6);
+/// The same where we are asked to end.
+const STOP_MAX: Duration = Duration::from_secs(3);
+
+/// Serves one client until it leaves or `stop` comes, whether it reads its answers or not.
 pub async fn serve(
     service: Arc<Service>,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -35,19 +43,34 @@ pub async fn serve(
     let line = Arc::new(service.connections.enter("mcp", "mcp client")?);
     let closed = line.closed();
     let desk = Desk { service, line };
-    let running = desk.serve((reader, writer)).await;
+    let (reader, writer, left) = line::join(reader, writer);
+    tokio::pin!(stop);
+    let running = tokio::select! {
+        running = desk.serve((reader, writer)) => running,
+        () = &mut stop => return Ok(()),
+    };
     let running =
         running.map_err(|e| Fault::invalid(format!("the client is no MCP client: {e}")))?;
     let leave = running.cancellation_token();
     let waiting = running.waiting();
-    tokio::pin!(waiting, stop);
-    tokio::select! {
+    tokio::pin!(waiting);
+    let patience = tokio::select! {
         done = &mut waiting => return done.map(drop).map_err(Fault::internal),
-        () = &mut stop => {}
-        () = closed.cancelled() => {}
+        () = left.notified() => FINISH_MAX,
+        () = &mut stop => STOP_MAX,
+        () = closed.cancelled() => STOP_MAX,
+    };
+    if patience == STOP_MAX {
+        leave.cancel();
     }
-    leave.cancel();
-    waiting.await.map(drop).map_err(Fault::internal)
+    tokio::select! {
+        done = timeout(patience, waiting) => match done {
+            Ok(done) => done.map(drop).map_err(Fault::internal),
+            // Nobody takes the answers.
+            Err(_) => Ok(()),
+        },
+        () = &mut stop, if patience == FINISH_MAX => Ok(()),
+    }
 }
 
 /// One client's desk.

@@ -5,7 +5,6 @@ use crate::terminal::Screen;
 use althing_hub::extensions::{Answer, Ask, Buttons, Desk, Error, Pick, Question, Window, code};
 use althing_stdx::text::one_line;
 use futures_util::future::BoxFuture;
-use std::io::Write;
 use tokio::sync::{Mutex, mpsc};
 
 /// Characters of a question's text that are shown.
@@ -35,8 +34,7 @@ impl Terminal {
         }
         let lines = lines.get_or_insert_with(typed);
         for _ in 0..TRIES_MAX {
-            // Nobody left to ask if this fails.
-            let _ = write!(std::io::stderr(), "{} ", hint(&question.ask));
+            crate::printer::tell(format!("{} ", hint(&question.ask)));
             let Some(line) = lines.recv().await else {
                 let what = format!("standard input has no answer to {}", described(&question));
                 return Err(Error::new(code::DIALOGUE, what));

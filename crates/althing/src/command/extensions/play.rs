@@ -1,11 +1,10 @@
 //! `play`: a recording in the place of an extension.
 
 use super::run::read_recording;
-use crate::stdio;
+use crate::{printer, stdio};
 use althing_hub::extensions::replay;
 use althing_stdx::text::one_line;
 use althing_stdx::{Fault, Kind, Result};
-use std::io::Write;
 use std::path::Path;
 
 /// What every line about a difference begins with.
@@ -24,9 +23,9 @@ pub async fn play(recording: &Path) -> Result<()> {
         let now = difference.found.as_ref().map_or("nothing".into(), |found| found.to_string());
         let now = one_line(&now, SHOWN_CHARS_MAX);
         let at = difference.line + 1;
-        // Nobody left to tell if this fails.
-        let _ = writeln!(std::io::stderr(), "[WARN] {DIFFERS}{at}: {now} instead of {then}");
+        printer::tell(format!("[WARN] {DIFFERS}{at}: {now} instead of {then}\n"));
     }
+    printer::finish_telling();
     // A host may still be reading what was said; the pipe holds it after we are gone.
     std::process::exit(0)
 }

@@ -6,6 +6,7 @@ use super::person::Terminal;
 use super::play::DIFFERS;
 use crate::args::{InspectExtensions, RunExtensions, Session};
 use crate::command::{Desk, print, tell};
+use crate::printer;
 use crate::watch::Stops;
 use althing_hub::extensions::{
     self as hub, Answer, Answers, Document, Error, Level, Question, Recorder, Troupe, Voices,
@@ -16,7 +17,7 @@ use althing_stdx::text::{one_line, printable};
 use althing_stdx::{Fault, Kind, Result};
 use futures_util::future::BoxFuture;
 use stage::{Stage, Target, Wanted, late};
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,8 +60,7 @@ pub async fn inspect(desk: &Desk, args: InspectExtensions) -> Result<()> {
     let troupe = Troupe::named(&desk.config, &desk.world, &args.extensions)?;
     let recorder: Recorder = Arc::new(|line| {
         let line = serde_json::to_string(line).expect("a line is JSON");
-        // A reader that is gone wants no more lines.
-        let _ = writeln!(std::io::stdout(), "{line}");
+        printer::print(line + "\n");
     });
     let wanted = Wanted { commands: &args.command, target: Target::None };
     session(desk, &troupe, &args.session, wanted, Some(recorder)).await.map(drop)

@@ -2,6 +2,7 @@
 //! never lost, and who failed is told for what it was.
 
 mod stops;
+mod unread;
 
 use super::{JUDGE, council, final_plan, folder, is_private, task};
 use crate::harness::{Done, Home, is_soak};
@@ -147,6 +148,27 @@ fn a_plan_is_found_in_whatever_is_around_it() {
 fn a_child_that_holds_the_pipe_holds_nobody_up() {
     check("held", None);
     check("held-outside", None);
+}
+
+#[test]
+fn nothing_that_an_agent_leaves_behind_survives_it() {
+    for (behaviour, seconds, plans) in [("escaped", PATIENT, 2), ("escaping", SHORT, 1)] {
+        let upstream = council();
+        let home = home(&upstream);
+        let planners = [fake(&home, "good", "good"), fake(&home, "other", behaviour)];
+        run(&home, &spec(&planners, None), seconds).ends(0);
+        assert_eq!(used(&final_plan(&home)).len(), plans, "{behaviour}");
+        home.is_named_nowhere();
+    }
+    let upstream = council();
+    let home = home(&upstream);
+    write(&home, &spec(&[fake(&home, "other", "escaping")], None));
+    let mut child = home.spawn(&["plan", "task.json", "--judge", JUDGE]);
+    stops::wait_for(&home, 1, &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    home.is_left();
+    home.is_named_nowhere();
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! A council as a browser shows it, held by one process and served by another.
 
 use super::{JUDGE, PLANNERS, says};
-use crate::harness::{Done, Home, on_path, peers, unless_missing};
+use crate::harness::{Done, Home, on_path, peers, signal, unless_missing};
 use crate::sdk::Served;
 use althing_testkit::{Options, Seen, Upstream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -37,6 +37,9 @@ fn hostile(seen: &Seen) -> String {
     if said.get("merged_plan").is_some() {
         said["merged_plan"]["overview"] = format!("Overview {HOSTILE}").into();
         said["scores"][0]["rationale"] = HOSTILE.into();
+        said["scores"][0]["strengths"] = json!(["It is short"]);
+        said["scores"][0]["weaknesses"] = json!(["No rehearsal"]);
+        said["missing_steps"] = json!(["A backup"]);
     } else {
         said["summary"] = format!("Summary {HOSTILE}").into();
     }
@@ -104,9 +107,35 @@ fn the_page_from_start_to_plan_in_a_real_browser() {
     Done::of(browser.wait_with_output().unwrap()).ends(0);
     assert_eq!(last.as_deref(), Some("ok"));
     if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
-        for name in ["council.png", "council-dark.png"] {
+        for name in ["council.png", "council-dark.png", "council-narrow.png"] {
             std::fs::copy(home.path().join(name), Path::new(&folder).join(name)).unwrap();
         }
+    }
+    served.stop();
+    home.is_left();
+}
+
+#[test]
+fn the_page_of_a_run_without_a_plan_says_where_it_stopped() {
+    let packages = peers().join("browser");
+    let found =
+        packages.join("node_modules/puppeteer-core").is_dir() && on_path("chromium").is_some();
+    let Some(()) = unless_missing(found.then_some(()), "Chromium and puppeteer-core") else {
+        return;
+    };
+    let upstream = super::council();
+    let home = Home::with(&upstream);
+    let judge = ["--judge", "openai:err-401", "--no-fallback"];
+    super::plan(&home, &[&["--planners", PLANNERS][..], &judge].concat()).ends(4);
+    let served = Served::start(&home);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/browser/council.mjs");
+    let picture = home.path().join("stopped.png");
+    let mut drive = home.foreign(Path::new("node"));
+    drive.arg(script).arg(&packages).arg(format!("{}/ui/?token={}", served.url, served.token));
+    drive.arg(&picture).arg("stopped").stdin(Stdio::null());
+    Done::of(drive.output().unwrap()).ends(0).says("ok");
+    if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
+        std::fs::copy(&picture, Path::new(&folder).join("stopped.png")).unwrap();
     }
     served.stop();
     home.is_left();
@@ -135,8 +164,22 @@ fn plan_ui_serves_its_own_page_while_it_runs() {
     assert_eq!(state["phase"], "planning");
     assert_eq!(state["task_brief"], "Move it");
     assert_eq!(fetch(address, "wrong").0, 401);
+    // The token is of this page alone.
+    let own = home.run(&["token"]).out;
+    assert_eq!(fetch(address, own.trim()).0, 401);
     gate.open();
-    lines.for_each(drop);
+    // No terminal: it stays all the same, and a page that is open does not hold it up.
+    lines.find(|line| line.contains("The page stays until Ctrl-C, or until nobody")).unwrap();
+    let (code, body) = fetch(address, token);
+    assert!(code == 200 && body.contains("\"phase\":\"complete\""), "{body}");
+    let mut open = TcpStream::connect(address).unwrap();
+    write!(open, "GET /ui/events?token={token} HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
+    let mut first = [0; 1];
+    open.read_exact(&mut first).unwrap();
+    signal(&plan, "INT");
+    let mut rest = String::new();
+    open.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("0\r\n\r\n"), "ended and not cut off: {rest}");
     assert!(plan.wait().unwrap().success());
     home.is_left();
 }

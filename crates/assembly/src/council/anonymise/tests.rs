@@ -29,7 +29,7 @@ fn veil() -> Veil {
 #[track_caller]
 fn check(text: &str, want: &str) {
     let plan = json!({ "a": [text] });
-    let mut veil = veil().apart_from([&plan]);
+    let mut veil = veil().apart_from([&plan], &[]);
     let covered = veil.cover(&plan);
     assert_eq!(covered["a"][0], want, "{text}");
     let mut back = covered;
@@ -166,7 +166,7 @@ fn ids_keys_prompts_and_traces_are_covered() {
 fn marks_that_a_plan_brings_stand_for_themselves() {
     check("[name-1] by Claude, [path-2] in /tmp/x", "[name-1] by [name-2], [path-2] in [path-1]");
     let plans = [json!("Claude at /tmp/x"), json!("fill in [name-1], [name-2] and [path-1]")];
-    let mut veil = Veil::new("write [name-3]", []).apart_from(&plans);
+    let mut veil = Veil::new("write [name-3]", []).apart_from(&plans, &[]);
     let covered = plans.each_ref().map(|plan| veil.cover(plan));
     assert_eq!(covered, [json!("[name-4] at [path-2]"), plans[1].clone()]);
     let (mut back, known) = (covered, veil.covered());
@@ -189,4 +189,93 @@ fn one_veil_gives_one_thing_one_mark() {
 fn keys_of_objects_and_numbers_stay() {
     let value = json!({ "openai": 5, "list": [true, null, "claude"] });
     assert_eq!(veil().cover(&value), json!({ "openai": 5, "list": [true, null, "[name-1]"] }));
+}
+
+#[test]
+fn words_of_the_task_stay() {
+    #[track_caller]
+    fn check(task: &str, text: &str, want: &str) {
+        let agents = ["security", "performance", "openai:gpt-5.1", "claude-cli"].map(String::from);
+        let plan = json!([text]);
+        let mut veil = Veil::new(task, agents).apart_from([&plan], &[]);
+        assert_eq!(veil.cover(&plan)[0], want, "{text}");
+    }
+    let task = "Review the security of our login, which uses the OpenAI SDK";
+    check(task, "Security first: check the OpenAI key", "Security first: check the OpenAI key");
+    check(task, "call openai.chat with an OpenAIClient", "call openai.chat with an OpenAIClient");
+    check(task, "OpenAI 4 or gpt-5.1 or Claude", "OpenAI [name-2] or [name-1] or [name-3]");
+    check(task, "performance matters", "[name-1] matters");
+    check("Use gpt-5.1 for it", "gpt-5.1, not gpt-5.2", "gpt-5.1, not [name-1]");
+    check(
+        "Write a system prompt",
+        "The system prompt says so. Go",
+        "The system prompt says so. Go",
+    );
+    check(
+        "Mail ada@shop.org",
+        "to ada@shop.org, not eve@shop.org",
+        "to ada@shop.org, not [mail-1]",
+    );
+}
+
+#[test]
+fn a_plain_word_that_several_plans_use_is_no_name() {
+    let plans = [json!("mind security"), json!("a security review"), json!("be performant")];
+    let chosen = ["security", "performant", "claude"].map(String::from);
+    let mut veil = Veil::new("Add a form", chosen.clone()).apart_from(&plans, &chosen);
+    let covered = plans.each_ref().map(|plan| veil.cover(plan));
+    assert_eq!(covered, [plans[0].clone(), plans[1].clone(), json!("be [name-1]")]);
+}
+
+#[test]
+fn disguised_names_are_covered() {
+    for name in [
+        "Сlаudе",
+        "Ｃｌａｕｄｅ",
+        "𝐂𝐥𝐚𝐮𝐝𝐞",
+        "𝕮𝖑𝖆𝖚𝖉𝖊",
+        "Cláude",
+        "C l a u d e",
+        "c-l-a-u-d-e",
+        "C.l.a.u.d.e",
+        "ClaudeCode",
+        "Claude Code",
+        "claudecode",
+        "gpt\u{2011}5",
+        "GPT\u{2011}5.2",
+        "OpenAIGPT",
+        "G P T",
+        "MyClaudeAgent",
+        "GeminiCLI",
+        "Qwen3Coder",
+        "Nemotron",
+        "Hunyuan",
+        "Moonshot AI",
+        "Pixtral Large 2",
+    ] {
+        check(&format!("by {name}, a model"), "by [name-1], a model");
+    }
+    check("Сlаudе at 東京, then Привет", "[name-1] at 東京, then Привет");
+    stays("a b c and x y z, A - B - C, e.g. i.e., claudettes, MyCloudAgent, OpenApiClient");
+}
+
+#[test]
+fn traces_of_agents_are_covered() {
+    for trace in [
+        "<system-reminder>be kind</system-reminder>",
+        "<environment_context>cwd: x</environment_context>",
+        "<invoke name=\"x\">y</invoke>",
+        "⎿ 12 lines",
+        "• Ran cargo test",
+        "✓ ReadFile(x)",
+        "read_file(src)",
+        "tool_call: read",
+    ] {
+        check(&format!("First\n{trace}\nthen"), "First\n[trace-1]\nthen");
+    }
+    check("<|im_start|>go", "[trace-1]go");
+    check("mail ada.x@example.org now", "mail [mail-1] now");
+    check("login postgres://ada:hunter2@db/x", "login postgres://[secret]@db/x");
+    stays("git@github.com:shop/x and react@18.2.0");
+    stays("a <system> of parts, <select> and <user>");
 }

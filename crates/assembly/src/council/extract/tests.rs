@@ -1,6 +1,7 @@
 //! Answers in, the plan or the complaint out.
 
 use super::super::tests::kit;
+use super::search::{Found, OPEN_ENDS_MAX, STARTS_HALF_MAX, scan};
 use super::*;
 use serde_json::json;
 
@@ -8,7 +9,8 @@ const PROMPT: &str = "Write a plan as one JSON object and nothing else";
 
 #[track_caller]
 fn finds(text: &str, want: &Value) {
-    assert_eq!(extract(text, Form::CouncilPlan, PROMPT).as_ref(), Ok(want));
+    let found = extract(text, Form::CouncilPlan, PROMPT).map(|found| found.value);
+    assert_eq!(found.as_ref(), Ok(want));
 }
 
 #[track_caller]
@@ -53,6 +55,10 @@ fn what_is_wrong_is_told_of_the_nearest() {
         &format!("{{\"far\": \"off\"}} {plan}"),
         &["$.phases[0].tasks[0].complexity: 12 is greater than the maximum of 10"],
     );
+    let bare = json!({ "summary": "x", "phases": plan["phases"], "risks": [], "notes": "y" });
+    let problems = extract(&bare.to_string(), Form::CouncilPlan, PROMPT).unwrap_err();
+    assert!(problems.iter().any(|it| it.what.contains("'notes' was unexpected")), "{problems:?}");
+    assert!(problems.iter().any(|it| it.what.contains("\"tests\" is a required")), "{problems:?}");
     let cut = kit::plan("x").to_string();
     let problems = extract(&cut[..cut.len() - 40], Form::CouncilPlan, PROMPT).unwrap_err();
     assert_eq!(problems[0].what, "the JSON breaks off before its end");
@@ -87,7 +93,7 @@ fn floods_are_read_in_a_bounded_number_of_steps() {
     let plan = kit::plan("x");
     for flood in ["{", "[", "{\"a\":", "[1,", "{\"a\":\"{", "[{} ", "{\"", "`"] {
         let flood = flood.repeat(BYTES / flood.len());
-        let scanned = scan(&flood, &mut vec![]);
+        let scanned = scan(&flood, &mut Found::default());
         assert!(scanned.tries <= 2 * STARTS_HALF_MAX, "{} tries", scanned.tries);
         let open_ends = scanned.open_ends;
         assert!(open_ends <= 2 * (OPEN_ENDS_MAX + 1), "{open_ends} looks at all the rest");
@@ -129,4 +135,78 @@ fn every_cut_of_a_plan_is_an_error_and_no_panic() {
     for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
         assert!(extract(&text[..end], Form::CouncilPlan, PROMPT).is_err(), "cut at {end}");
     }
+}
+
+/// The answer of a model whose JSON is broken: what is told is the place, and no fields of a part.
+#[test]
+fn a_broken_answer_is_told_by_its_outermost_place() {
+    let pretty = serde_json::to_string_pretty(&kit::plan("Ship it")).unwrap();
+    let broken = pretty.replace("\"Ship it\"", "\"Ship \"it\" now\"");
+    complains(
+        &format!("Here you are:\n```json\n{broken}\n```"),
+        &[
+            "line 4, column 21: there must be ',' or '}' (a quote inside a text is written \\\"), not 'i'",
+        ],
+    );
+    let broken = pretty.replace("\"complexity\": 3", "\"complexity\": three");
+    let line = 1 + broken.lines().position(|line| line.contains("three")).unwrap();
+    let column = 1 + broken.lines().nth(line - 1).unwrap().find("three").unwrap();
+    let told = format!("line {line}, column {column}: there must be a value, not 't'");
+    complains(&broken, &[&told]);
+    complains(
+        &format!("{{\"note\": \"a plan follows\"}}\n{broken}"),
+        &[&told.replacen(&format!("line {line}"), &format!("line {}", line + 1), 1)],
+    );
+}
+
+#[test]
+fn what_can_only_mean_one_thing_is_mended_and_told() {
+    #[track_caller]
+    fn check(text: &str, want: &Value, repairs: &[&str]) {
+        let found = extract(text, Form::CouncilPlan, PROMPT).unwrap();
+        assert_eq!(
+            (&found.value, found.repairs),
+            (want, repairs.iter().map(|it| it.to_string()).collect())
+        );
+    }
+    let plan = kit::plan("Ship it");
+    let text = plan.to_string();
+    check(&text, &plan, &[]);
+    let comma = format!("Sure:\n{},}}", &text[..text.len() - 1]);
+    let column = text.chars().count();
+    check(&comma, &plan, &[&format!("line 2, column {column}: the comma before '}}' is left out")]);
+    let comment = text.replacen('{', "{ // the plan\n", 1);
+    check(&comment, &plan, &["line 1, column 3: a comment is left out"]);
+    let raw = text.replacen("Ship it", "Ship\nit", 1);
+    let want = kit::plan("Ship\nit");
+    check(&raw, &want, &["line 1, column 17: a line break inside a text is escaped"]);
+    let half = text.replacen("Ship it", "Ship \\ud83d", 1);
+    let want = kit::plan("Ship \u{fffd}");
+    check(&half, &want, &["line 1, column 18: half of a surrogate pair is replaced by U+FFFD"]);
+}
+
+#[test]
+fn a_draft_in_the_thoughts_never_beats_the_answer() {
+    let mut draft = kit::plan("a long draft of a plan that was only thought about");
+    draft["risks"] = json!(["one", "two", "three"]);
+    let answer = kit::plan("s");
+    for (open, close) in
+        [("<think>", "</think>"), ("<thinking>\n", "</thinking>"), ("", "</think>")]
+    {
+        finds(&format!("{open}Maybe {draft} or not{close}\n{answer}"), &answer);
+        complains(
+            &format!("{open}Maybe {draft} or not{close}\nI would rather not."),
+            &["$: the JSON stands in the thoughts only; the answer comes behind them"],
+        );
+        let mut wrong = answer.clone();
+        wrong["phases"][0]["tasks"][0]["complexity"] = json!(12);
+        complains(
+            &format!("{open}{draft}{close}{wrong}"),
+            &["$.phases[0].tasks[0].complexity: 12 is greater than the maximum of 10"],
+        );
+    }
+    // A thought that nobody ended, and a plan about such tags.
+    finds(&format!("<think>{answer}"), &answer);
+    let about = kit::plan("Strip <think> and </think> from answers");
+    finds(&format!("Here: {about} Done."), &about);
 }

@@ -98,7 +98,7 @@ async fn the_first_to_finish_stay_the_first() {
 
 #[tokio::test(start_paused = true)]
 async fn seeded_runs_are_the_same_to_the_bit_and_other_seeds_shuffle() {
-    let plan = |seed: u64| async move {
+    let plan = |seed: i64| async move {
         let events = table(4, |terms| terms.seed = seed).script(steady).hold().await;
         let labels = events.iter().find_map(|event| match &event.what {
             What::LabelsSealed(it) => Some(it.labels.clone()),

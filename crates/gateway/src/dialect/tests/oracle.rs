@@ -186,7 +186,7 @@ impl Heard {
     fn comparable(mut self, recording: &Recording) -> Heard {
         let wire = String::from_utf8_lossy(&recording.bytes);
         self.ids.retain(|id| !id.is_empty() && wire.contains(id.as_str()));
-        let Usage { input, output, cached, cache_written, reasoning } = &mut self.usage;
+        let Usage { input, output, cached, cache_written, reasoning, .. } = &mut self.usage;
         for count in [input, output, cached, cache_written, reasoning] {
             *count = count.filter(|count| *count > 0);
         }
@@ -204,6 +204,7 @@ fn counts(usage: Option<&genai::chat::Usage>) -> Usage {
         cached: number(prompt.as_ref().and_then(|details| details.cached_tokens)),
         cache_written: number(prompt.as_ref().and_then(|details| details.cache_creation_tokens)),
         reasoning: number(completion.as_ref().and_then(|details| details.reasoning_tokens)),
+        ..Usage::default()
     }
 }
 

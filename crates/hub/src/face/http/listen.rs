@@ -3,7 +3,7 @@
 use super::patience::{Begun, Patience};
 use super::router::App;
 use super::wire::Wire;
-use super::{Limits, Options, Token};
+use super::{Limits, Options};
 use crate::config::Announced;
 use crate::service::Service;
 use althing_stdx::{Fault, Kind, Result};
@@ -29,7 +29,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A face that listens. It goes on until the token given to [`serve`] is cancelled.
 pub struct Bound {
     address: SocketAddr,
-    page_key: Token,
+    app: Arc<App>,
     task: JoinHandle<()>,
 }
 
@@ -41,7 +41,12 @@ impl Bound {
 
     /// The address of a page, with what opens it in this run: for the person's eyes only.
     pub fn page(&self, path: &str) -> String {
-        format!("http://{}{path}?token={}", self.address, self.page_key.secret().expose())
+        format!("http://{}{path}?token={}", self.address, self.app.page_key().secret().expose())
+    }
+
+    /// How many pages follow a run now.
+    pub fn watchers(&self) -> usize {
+        self.app.watchers().count()
     }
 
     /// Waits until it has stopped and every connection is over.
@@ -90,12 +95,12 @@ impl Door {
         let Door { listener, address, announced } = self;
         let limits = options.limits;
         let app = Arc::new(App::new(service, options.token, address, limits)?);
-        let page_key = app.page_key();
+        let accepting = accept(listener, app.clone(), limits, stop);
         let task = tokio::spawn(async move {
-            accept(listener, app, limits, stop).await;
+            accepting.await;
             drop(announced);
         });
-        Ok(Bound { address, page_key, task })
+        Ok(Bound { address, app, task })
     }
 }
 
@@ -134,6 +139,8 @@ async fn accept(listener: TcpListener, app: Arc<App>, limits: Limits, stop: Canc
         });
     }
     drop(listener);
+    // A page would follow its run for ever.
+    app.watchers().close();
     // All places free again means that every connection is over; each keeps to its own grace.
     let all = room.acquire_many(limits.connections_max as u32);
     // One more stall, for a last write that the client does not take.

@@ -64,8 +64,13 @@ impl App {
     }
 
     /// What opens the web application in this run.
-    pub(super) fn page_key(&self) -> Token {
-        self.session.key().clone()
+    pub(super) fn page_key(&self) -> &Token {
+        self.session.key()
+    }
+
+    /// Who follows a run.
+    pub(super) fn watchers(&self) -> &Watchers {
+        &self.desk.watchers
     }
 
     /// Answers one request of the client on `line`.

@@ -33,6 +33,14 @@ impl Token {
         }
     }
 
+    /// A token that nobody has yet, for as long as it is held.
+    pub fn draw() -> Result<Token> {
+        let mut bytes = [0; TOKEN_BYTES];
+        let random = SystemRandom::new().fill(&mut bytes);
+        random.map_err(|_| Fault::internal("token: the system gives no random numbers"))?;
+        Ok(Token(Secret::new(URL_SAFE_NO_PAD.encode(bytes))))
+    }
+
     /// A token somebody chose.
     pub fn new(secret: Secret) -> Token {
         Token(secret)
@@ -109,14 +117,12 @@ fn open_unlinked(path: &Path) -> Result<Option<File>> {
 /// do this at once one wins.
 fn create(data_dir: &Path, path: &Path) -> Result<Token> {
     let cannot = |e: Error| Fault::internal(format!("token: {}: {e}", path.display()));
-    let mut bytes = [0; TOKEN_BYTES];
-    let random = SystemRandom::new().fill(&mut bytes);
-    random.map_err(|_| Fault::internal("token: the system gives no random numbers"))?;
+    let token = Token::draw()?;
     let draft = Draft(data_dir.join(format!("{FILE}.{:016x}", fastrand::u64(..))));
     let mut options = OpenOptions::new();
     let mut file =
         options.write(true).create_new(true).mode(0o600).open(&draft.0).map_err(cannot)?;
-    file.write_all(format!("{}\n", URL_SAFE_NO_PAD.encode(bytes)).as_bytes()).map_err(cannot)?;
+    file.write_all(format!("{}\n", token.secret().expose()).as_bytes()).map_err(cannot)?;
     file.sync_all().map_err(cannot)?;
     match fs::hard_link(&draft.0, path) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(cannot(e)),

@@ -38,6 +38,9 @@ hang) exec sleep 1000 ;;
 children) sleep 1000 & setsid sleep 1000 & (sleep 1000; true) & wait ;;
 held) plan; sleep 1000 & ;;
 held-outside) plan; setsid sleep 1000 & ;;
+# What is left behind has nothing of ours but its arguments.
+escaped) plan; env -i setsid tail -f "$HOME/plan.json" > /dev/null 2>&1 & ;;
+escaping) env -i setsid tail -f "$HOME/plan.json" & exec sleep 1000 ;;
 refuse) echo "I'm sorry, but I can't help with that." ;;
 empty) ;;
 fail) echo 'Error: something broke' >&2; exit 1 ;;

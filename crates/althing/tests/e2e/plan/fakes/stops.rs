@@ -16,7 +16,7 @@ const KILLS_SOAK: u64 = 20;
 const POLLS_MAX: u32 = 3_000;
 
 /// Waits until this many agents were started, or the council is over.
-fn wait_for(home: &Home, count: usize, child: &mut Child) {
+pub(super) fn wait_for(home: &Home, count: usize, child: &mut Child) {
     let all = || std::fs::read_to_string(home.path().join("starts")).unwrap_or_default();
     for _ in 0..POLLS_MAX {
         if all().lines().count() >= count || child.try_wait().unwrap().is_some() {
@@ -29,7 +29,7 @@ fn wait_for(home: &Home, count: usize, child: &mut Child) {
 
 #[test]
 fn a_signal_ends_every_agent() {
-    for name in ["INT", "TERM", "HUP"] {
+    for name in ["INT", "TERM", "HUP", "QUIT"] {
         let upstream = council();
         let home = home(&upstream);
         let planners = [fake(&home, "a", "hang"), fake(&home, "b", "children")];

@@ -1,25 +1,18 @@
 //! Who may come into the web application: who has the key of this run. It is made when the face
 //! begins to listen, is in no file, and ends with the process; the token of the gateway, which lies in
 //! one, opens no page. A browser brings the key once, in the address, and gets a cookie for it; programs
-//! show it in a header or in the address. The cookie is not the key, from which it is made: it goes to
+//! show it in a header or in the address. The cookie is not the key: it goes to
 //! every server on this machine that the browser talks to under the same name, and opens only this
 //! application.
 
 use super::super::Token;
 use super::super::guard::{Denied, admit_token, port_of};
 use super::super::reply::Reply;
-use althing_stdx::redact::Secret;
 use althing_stdx::{Fault, Kind, Result};
 use axum::body::Body;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::header::{COOKIE, HeaderMap, HeaderValue, LOCATION, ORIGIN, SET_COOKIE};
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
 
-/// Bytes of the key of a run.
-const KEY_BYTES: usize = 32;
 /// Where a program that is no browser shows the key.
 const HEADER: &str = "x-ui-token";
 /// What a browser says about who asks: ourselves, or the person.
@@ -43,12 +36,7 @@ pub(crate) enum Entry {
 impl Session {
     /// For the application on `port`: cookies know no ports, so the name has it.
     pub(crate) fn begin(port: u16) -> Result<Session> {
-        let mut bytes = [0; KEY_BYTES];
-        let random = SystemRandom::new().fill(&mut bytes);
-        random.map_err(|_| Fault::internal("page: the system gives no random numbers"))?;
-        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &bytes), b"cookie");
-        let token = |bytes: &[u8]| Token::new(Secret::new(URL_SAFE_NO_PAD.encode(bytes)));
-        let (key, secret) = (token(&bytes), token(tag.as_ref()));
+        let (key, secret) = (Token::draw()?, Token::draw()?);
         Ok(Session { key, secret, cookie: format!("althing_ui_{port}") })
     }
 

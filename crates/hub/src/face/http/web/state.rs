@@ -4,8 +4,9 @@
 #[cfg(test)]
 mod tests;
 
+use crate::council::way_on;
 use crate::export::{self, iso};
-use althing_assembly::council::{JUDGE, PLANNER};
+use althing_assembly::council::{JUDGE, PLANNER, merge};
 use althing_assembly::event::{
     Checked, Ending, Judgement, Note, Opening, Outcome, Sealed, Turn, What,
 };
@@ -23,6 +24,10 @@ pub(super) struct State {
     pub run_id: String,
     pub task_brief: String,
     pub phase: Phase,
+    /// The last phase that was begun: where a run stopped that has no plan.
+    pub reached: Phase,
+    /// The command with which a run that did not come to its plan goes on.
+    pub resume: String,
     pub planners: Vec<Member>,
     pub judge: Member,
     /// Markdown.
@@ -31,6 +36,10 @@ pub(super) struct State {
     pub timestamps: Timestamps,
     /// How the plans compare, once they were compared.
     pub scores: Vec<Score>,
+    /// What the judge found in all plans together.
+    pub missing_steps: Vec<String>,
+    pub contradictions: Vec<String>,
+    pub improvements: Vec<String>,
     pub warnings: Vec<Warning>,
     /// Scripted voices speak, not models.
     pub demo: bool,
@@ -109,6 +118,8 @@ pub(super) struct Score {
     pub planner: String,
     pub score: f64,
     pub rationale: String,
+    pub strengths: Vec<String>,
+    pub weaknesses: Vec<String>,
     pub selected: bool,
     /// No judge could compare: a fixed score did.
     pub fallback: bool,
@@ -117,6 +128,8 @@ pub(super) struct Score {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Warning {
     pub code: String,
+    /// The code for people.
+    pub title: String,
     pub message: String,
 }
 
@@ -152,8 +165,9 @@ impl State {
                 vec![Change::Plan]
             }
             What::Warned { code, message } => {
+                let title = merge::Warning::title_of(code).to_string();
                 let (code, message) = (code.clone(), shown(message));
-                self.warnings.push(Warning { code, message });
+                self.warnings.push(Warning { code, title, message });
                 vec![Change::Phase]
             }
             What::RunEnded { ending, totals } => {
@@ -171,7 +185,7 @@ impl State {
             Change::Phase => (
                 "phase_change",
                 json!({ "run_id": run_id, "phase": self.phase, "timestamp": timestamp,
-                    "errors": self.errors, "warnings": self.warnings,
+                    "reached": self.reached, "resume": self.resume, "errors": self.errors, "warnings": self.warnings,
                     "timestamps": self.timestamps, "cost_usd": self.cost_usd }),
             ),
             Change::Planner(at) => (
@@ -182,7 +196,8 @@ impl State {
             Change::Judge => (
                 "judge_update",
                 json!({ "run_id": run_id, "judge": self.judge, "scores": self.scores,
-                    "timestamp": timestamp }),
+                    "missing_steps": self.missing_steps, "contradictions": self.contradictions,
+                    "improvements": self.improvements, "timestamp": timestamp }),
             ),
             Change::Plan => (
                 "final_plan",
@@ -191,6 +206,19 @@ impl State {
             ),
         };
         json!({ "type": kind, "payload": payload })
+    }
+
+    /// What is never passed over when a part is told of: the phase, or the status of a member.
+    pub(super) fn standing(&self, change: Change) -> Value {
+        match change {
+            Change::Phase => json!(self.phase),
+            Change::Planner(at) => {
+                let member = self.planners.get(at);
+                json!(member.map(|it| (it.status, it.attempt)))
+            }
+            Change::Judge => json!((self.judge.status, self.judge.attempt, self.scores.len())),
+            Change::Plan => Value::Null,
+        }
     }
 
     /// The last event of `run` that is known; -1 where none is.
@@ -203,10 +231,10 @@ impl State {
         if self.phase.is_over() || self.phase == Phase::Idle {
             return false;
         }
-        let told = format!("the run stopped before its end: althing resume {}", self.run_id);
-        let is_news = !self.errors.contains(&told);
+        let is_news = self.resume.is_empty();
         if is_news {
-            self.errors.push(told);
+            self.errors.push("the run stopped before its end".into());
+            self.resume = format!("althing resume {}", self.run_id);
         }
         is_news
     }
@@ -215,6 +243,7 @@ impl State {
         self.run_id = run.to_string();
         self.task_brief = text::printable(&opening.question);
         self.phase = Phase::Starting;
+        self.reached = Phase::Starting;
         self.demo = opening.seats.iter().any(|seat| seat.demo);
         self.timestamps.started_at = now;
         let default = council::METHOD.default_roles(opening.seats.len());
@@ -235,6 +264,7 @@ impl State {
 
     fn resumed(&mut self) -> Vec<Change> {
         self.errors.clear();
+        self.resume.clear();
         self.timestamps.completed_at.clear();
         let open = |member: &mut Member| {
             if !matches!(member.status, Status::Complete | Status::Failed) {
@@ -254,6 +284,7 @@ impl State {
             2 => Phase::Judging,
             _ => Phase::Finalizing,
         };
+        self.reached = self.phase;
         vec![Change::Phase]
     }
 
@@ -343,10 +374,15 @@ impl State {
             planner: scored.name.clone(),
             score: scored.score,
             rationale: shown(&scored.rationale),
+            strengths: all_shown(&scored.strengths),
+            weaknesses: all_shown(&scored.weaknesses),
             selected: scored.label == judgement.selected,
             fallback: judgement.fallback,
         });
         self.scores = scores.collect();
+        self.missing_steps = all_shown(&judgement.missing_steps);
+        self.contradictions = all_shown(&judgement.contradictions);
+        self.improvements = all_shown(&judgement.improvements);
         if !judgement.analysis.is_empty() {
             self.judge.summary = shown(&judgement.analysis);
         }
@@ -355,6 +391,7 @@ impl State {
 
     fn close(&mut self, ending: &Ending, now: String) -> Vec<Change> {
         self.timestamps.completed_at = now;
+        self.resume = way_on(&self.run_id, ending).unwrap_or_default();
         match ending {
             Ending::Completed => self.phase = Phase::Complete,
             Ending::Cancelled => self.phase = Phase::Cancelled,
@@ -411,6 +448,10 @@ impl State {
         change(&mut self.planners[at]);
         vec![Change::Planner(at)]
     }
+}
+
+fn all_shown(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|it| shown(it)).collect()
 }
 
 /// Text of somebody else, safe to show and not too long.

@@ -152,7 +152,7 @@ async fn the_newest_run_or_the_one_that_is_named() {
     let newest = state("").await.json();
     assert_eq!((&newest["run_id"], &newest["sequence"]), (&json!("20260101-bbbb"), &json!(1)));
     // Nobody holds it.
-    assert!(newest["errors"][0].as_str().unwrap().contains("althing resume"), "{newest}");
+    assert_eq!(newest["resume"], "althing resume 20260101-bbbb", "{newest}");
     let named = state("?run_id=20260101-aaaa").await.json();
     assert_eq!(
         (&named["phase"], &named["final_plan"]),
@@ -207,8 +207,7 @@ async fn a_watcher_who_was_cut_off_misses_nothing() {
         );
         let plan = all.iter().find(|(kind, _)| kind == "final_plan").unwrap();
         assert_eq!(plan.1["final_plan"], "# The plan\n");
-        let phase = all.iter().rfind(|(kind, _)| kind == "phase_change").unwrap();
-        assert_eq!(phase.1["phase"], "complete");
+        assert_eq!(phases(&all), ["judging", "finalizing", "complete"]);
     }
     // Another run begins: who watches the newest is told of it.
     let mut line = face.connect().await;
@@ -217,6 +216,17 @@ async fn a_watcher_who_was_cut_off_misses_nothing() {
     run(&face.service.store, "r2", 1).await;
     let text = until(&mut line, "id: r2:0").await;
     assert_eq!(messages(&text).last().unwrap().1["phase"], "starting");
+    // Who was away meanwhile is first told the rest of the run that was left.
+    let mut line = face.connect().await;
+    line.send(&face.request("GET", "/ui/events", "last-event-id: r1:2\r\n", "")).await;
+    let text = until(&mut line, "id: r2:0").await;
+    assert_eq!(phases(&messages(&text)), ["finalizing", "complete", "starting"]);
+}
+
+/// The phases that messages tell, in order.
+fn phases(messages: &[(String, Value)]) -> Vec<&str> {
+    let told = messages.iter().filter(|(kind, _)| kind == "phase_change");
+    told.map(|(_, payload)| payload["phase"].as_str().unwrap()).collect()
 }
 
 #[tokio::test(start_paused = true)]

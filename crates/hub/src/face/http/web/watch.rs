@@ -4,10 +4,12 @@
 
 use super::state::{Change, State};
 use crate::store::{RunRow, Standing, Store};
-use althing_assembly::council;
+use althing_assembly::event::What;
+use althing_assembly::{Event, council};
 use althing_stdx::{Fault, Kind, Result};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
+use serde_json::Value;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -47,13 +49,96 @@ impl Watchers {
             Fault::new(Kind::Busy, text)
         })
     }
+
+    /// How many watch now.
+    pub(in super::super) fn count(&self) -> usize {
+        WATCHERS_MAX.saturating_sub(self.0.available_permits())
+    }
+
+    /// Ends all of them: the face stops.
+    pub(in super::super) fn close(&self) {
+        self.0.close();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+/// What pages are to be told, in order. Of many changes of a part only the last is a message, but every
+/// phase of the run and every status of a member is one: who comes back misses none of them.
+#[derive(Default)]
+struct News(Vec<Item>);
+
+struct Item {
+    change: Change,
+    /// The phase or the status that the part then had.
+    standing: Value,
+    /// As it was then; none while the state still is so.
+    message: Option<Value>,
+}
+
+impl News {
+    /// Takes in an event.
+    fn take(&mut self, state: &mut State, event: &Event) {
+        if may_change_standing(&event.what) {
+            // Written now: what comes next is another message.
+            self.write(state);
+        }
+        let changes = state.take(event);
+        self.add(state, changes);
+    }
+
+    fn add(&mut self, state: &State, changes: Vec<Change>) {
+        for change in changes {
+            let standing = state.standing(change);
+            self.0.retain(|it| it.change != change || it.standing != standing);
+            self.0.push(Item { change, standing, message: None });
+        }
+    }
+
+    fn write(&mut self, state: &State) {
+        for item in self.0.iter_mut().filter(|it| it.message.is_none()) {
+            item.message = Some(state.message(item.change));
+        }
+    }
+
+    /// The messages; only the last has an id: a page that was cut off among them gets all of them
+    /// again.
+    fn messages(mut self, state: &State) -> String {
+        self.write(state);
+        let mut out = String::new();
+        let count = self.0.len();
+        for (at, message) in self.0.into_iter().filter_map(|it| it.message).enumerate() {
+            if at + 1 == count {
+                let _ = writeln!(out, "id: {}:{}", state.run_id, state.sequence);
+            }
+            let _ = write!(out, "data: {message}\n\n");
+        }
+        out
+    }
+}
+
+/// Whether a phase or a status may be another one after this.
+fn may_change_standing(what: &What) -> bool {
+    matches!(
+        what,
+        What::RunStarted(_)
+            | What::RunResumed { .. }
+            | What::RunEnded { .. }
+            | What::PhaseStarted { .. }
+            | What::TurnStarted(_)
+            | What::TurnEnded { .. }
+            | What::AnswerChecked(_)
+            | What::PlansJudged(_)
+    )
 }
 
 /// How a run stands now; the empty state where there is none.
 pub(super) async fn state(store: &Store, wanted: &Wanted) -> Result<State> {
     let mut state = State::default();
     if let Some(row) = find(store, wanted).await? {
-        catch_up(store, &row, &mut state).await?;
+        catch_up(store, &row, &mut state, &mut News::default()).await?;
     }
     Ok(state)
 }
@@ -73,28 +158,21 @@ async fn find(store: &Store, wanted: &Wanted) -> Result<Option<RunRow>> {
 }
 
 /// Takes in what the log has beyond the state, and says what is different.
-async fn catch_up(store: &Store, row: &RunRow, state: &mut State) -> Result<Vec<Change>> {
-    let mut changes = Vec::new();
+async fn catch_up(store: &Store, row: &RunRow, state: &mut State, news: &mut News) -> Result<()> {
     loop {
         let next = (state.sequence_of(&row.id) + 1) as u64;
         let events = store.events_from(&row.id, next, EVENTS_MAX).await?;
         for event in &events {
-            note(&mut changes, state.take(event));
+            news.take(state, event);
         }
         if (events.len() as u32) < EVENTS_MAX {
             break;
         }
     }
     if row.standing == Standing::Stopped && state.stopped() {
-        note(&mut changes, vec![Change::Phase]);
+        news.add(state, vec![Change::Phase]);
     }
-    Ok(changes)
-}
-
-/// Later changes of the same part take the place of earlier ones: the state has the last of them.
-fn note(changes: &mut Vec<Change>, new: Vec<Change>) {
-    changes.retain(|change| !new.contains(change));
-    changes.extend(new);
+    Ok(())
 }
 
 /// Where a page was when it left: `<run>:<sequence>`, as the ids of the messages are.
@@ -128,10 +206,11 @@ pub(super) async fn follow(
         state: State::default(),
         quiet_since: Instant::now(),
         is_new: true,
+        watchers: watchers.clone(),
         _place: place,
     };
     Ok(stream::unfold(watch, async |mut watch| {
-        let bytes = watch.next().await;
+        let bytes = watch.next().await?;
         Some((Ok(bytes), watch))
     }))
 }
@@ -143,37 +222,63 @@ struct Watch {
     state: State,
     quiet_since: Instant,
     is_new: bool,
+    watchers: Watchers,
     _place: OwnedSemaphorePermit,
 }
 
 impl Watch {
-    /// Waits for news, or for the time of a sign of life.
-    async fn next(&mut self) -> Bytes {
+    /// Waits for news, or for the time of a sign of life; none once the face stops.
+    async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.is_new) {
-            return format!("retry: {RETRY_MS}\n\n").into();
+            return Some(format!("retry: {RETRY_MS}\n\n").into());
         }
-        loop {
+        while !self.watchers.is_closed() {
             // What cannot be read now may be later; the page has the state it has.
-            let changes = self.look().await.unwrap_or_default();
-            if !changes.is_empty() {
+            let news = self.look().await.unwrap_or_default();
+            if !news.0.is_empty() {
                 self.quiet_since = Instant::now();
-                return self.messages(&changes).into();
+                return Some(news.messages(&self.state).into());
             }
             if self.quiet_since.elapsed() >= PING {
                 self.quiet_since = Instant::now();
-                return Bytes::from_static(b": ping\n\n");
+                return Some(Bytes::from_static(b": ping\n\n"));
             }
             sleep(LOOK).await;
         }
+        None
     }
 
-    async fn look(&mut self) -> Result<Vec<Change>> {
-        let Some(row) = find(&self.store, &self.wanted).await? else { return Ok(vec![]) };
+    async fn look(&mut self) -> Result<News> {
+        let mut news = News::default();
+        if let Some(row) = self.left().await? {
+            // Its last events first, then the newest run.
+            self.state = State::default();
+            self.pass_over(&row).await?;
+            catch_up(&self.store, &row, &mut self.state, &mut news).await?;
+            if !news.0.is_empty() {
+                return Ok(news);
+            }
+        }
+        let Some(row) = find(&self.store, &self.wanted).await? else { return Ok(news) };
         if row.id != self.state.run_id {
             self.state = State::default();
             self.pass_over(&row).await?;
         }
-        catch_up(&self.store, &row, &mut self.state).await
+        catch_up(&self.store, &row, &mut self.state, &mut news).await?;
+        Ok(news)
+    }
+
+    /// The run that a page followed before it was away, where a newer one has begun since.
+    async fn left(&mut self) -> Result<Option<RunRow>> {
+        let newest = find(&self.store, &self.wanted).await?;
+        let is_newest = |mark: &Mark| newest.as_ref().is_some_and(|row| row.id == mark.run);
+        let Some(mark) = self.after.as_ref().filter(|mark| !is_newest(mark)) else {
+            return Ok(None);
+        };
+        // What is no council, or is gone, has nothing to tell.
+        let row = find(&self.store, &Some(mark.run.clone())).await.ok().flatten();
+        self.after = self.after.take().filter(|_| row.is_some());
+        Ok(row.filter(|_| self.wanted.is_none()))
     }
 
     /// What a returning page knows already is taken in without a word.
@@ -190,17 +295,5 @@ impl Watch {
             events.iter().for_each(|event| drop(self.state.take(event)));
         }
         Ok(())
-    }
-
-    /// Only the last has an id: a page that was cut off among them gets all of them again.
-    fn messages(&self, changes: &[Change]) -> String {
-        let mut out = String::new();
-        for (at, change) in changes.iter().enumerate() {
-            if at + 1 == changes.len() {
-                let _ = writeln!(out, "id: {}:{}", self.state.run_id, self.state.sequence);
-            }
-            let _ = write!(out, "data: {}\n\n", self.state.message(*change));
-        }
-        out
     }
 }

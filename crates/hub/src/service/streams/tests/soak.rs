@@ -17,8 +17,14 @@ const CLIENTS_SOAK: u64 = 1000;
 const MESSAGES: u64 = 3;
 const CHUNKS: usize = 40;
 /// What every call is said to use.
-const USAGE: Usage =
-    Usage { input: Some(10), output: Some(20), cached: None, cache_written: None, reasoning: None };
+const USAGE: Usage = Usage {
+    input: Some(10),
+    output: Some(20),
+    cached: None,
+    cache_written: None,
+    reasoning: None,
+    cost_nano_usd: None,
+};
 
 /// A model whose every call is counted when it ends, however it ends.
 struct Counted {

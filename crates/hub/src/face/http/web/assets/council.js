@@ -6,6 +6,11 @@ const ENDED = ["complete", "failed", "cancelled"];
 const SIGNS = {
   pending: "○", running: "●", retrying: "↻", "needs-fix": "!", complete: "✓", failed: "✗", cancelled: "–",
 };
+/** What people read for the names of the protocol. */
+const WORDS = {
+  pending: "waits", running: "works", retrying: "tries again", "needs-fix": "has to mend its answer",
+  complete: "complete", failed: "failed", cancelled: "cancelled",
+};
 const ATTEMPTS_MAX = 3;
 
 const wanted = new URLSearchParams(location.search).get("run_id");
@@ -37,11 +42,13 @@ async function take(message, id) {
   switch (message.type) {
     case "phase_change":
       state.phase = payload.phase;
+      state.reached = payload.reached;
+      state.resume = payload.resume;
       state.errors = payload.errors;
       state.warnings = payload.warnings;
       state.timestamps = payload.timestamps;
       state.cost_usd = payload.cost_usd;
-      tell("news", `${payload.phase}`);
+      tell("news", WORDS[payload.phase] ?? payload.phase);
       break;
     case "planner_update":
       place(payload.planner);
@@ -50,6 +57,9 @@ async function take(message, id) {
       announce(state.judge, payload.judge, "the judge");
       state.judge = payload.judge;
       state.scores = payload.scores;
+      state.missing_steps = payload.missing_steps;
+      state.contradictions = payload.contradictions;
+      state.improvements = payload.improvements;
       break;
     case "final_plan":
       state.final_plan = payload.final_plan;
@@ -69,7 +79,7 @@ function place(planner) {
 
 /** One line for each change of a status, never for the text that comes in. */
 function announce(before, after, name) {
-  if (before.status !== after.status) tell("news", `${name}: ${after.status}`);
+  if (before.status !== after.status) tell("news", `${name}: ${WORDS[after.status] ?? after.status}`);
 }
 
 function draw() {
@@ -81,7 +91,9 @@ function draw() {
   show("demo", state.demo);
   drawPhases();
   list("errors", state.errors);
-  list("warnings", state.warnings.map((warning) => `${warning.code}: ${warning.message}`));
+  show("resume", state.resume !== "");
+  tell("way-on", state.resume);
+  list("warnings", state.warnings.map((warning) => `${warning.title}: ${warning.message}`));
   drawClock();
   drawScores();
   show("settled", state.final_plan !== "");
@@ -90,14 +102,22 @@ function draw() {
   download.href = `/ui/plan.md?run_id=${encodeURIComponent(state.run_id)}`;
 }
 
+/** A run without a plan ends in the phase that it reached: what would have come after it is not done. */
 function drawPhases() {
-  const ended = ENDED.includes(state.phase);
-  const names = ended ? [...PHASES.slice(0, -1), state.phase] : PHASES;
-  const at = names.indexOf(state.phase);
-  const steps = names.map((name, index) => element("li", {
-    "aria-current": index === at ? "step" : undefined,
-    "data-past": index < at,
-  }, `${index < at || (ended && index === at && name === "complete") ? "✓ " : ""}${name}`));
+  const isWhole = state.phase === "complete";
+  const isOver = ENDED.includes(state.phase);
+  const names = isOver && !isWhole ? [...PHASES.slice(0, -1), state.phase] : PHASES;
+  const reached = isWhole ? PHASES.length : PHASES.indexOf(state.reached);
+  const steps = names.map((name, index) => {
+    const isLast = isOver && index === names.length - 1;
+    const isPast = index < reached || (isLast && isWhole);
+    const isStopped = isOver && !isWhole && index === reached;
+    const sign = isPast ? "✓ " : isStopped || isLast ? `${SIGNS[state.phase]} ` : "";
+    return element("li", {
+      "aria-current": name === state.phase ? "step" : undefined,
+      "data-past": isPast, "data-stopped": isStopped,
+    }, `${sign}${name}`);
+  });
   document.getElementById("phases").replaceChildren(...(state.run_id ? steps : []));
 }
 
@@ -117,9 +137,10 @@ function drawClock() {
 
 function card(member, name, now) {
   const working = ["running", "retrying"].includes(member.status);
-  const status = element("span", {
-    class: working ? "status pulse" : "status", "data-status": member.status,
-  }, `${SIGNS[member.status] ?? "?"} ${member.status}`);
+  const sign = element("span", { class: working ? "pulse" : undefined, "aria-hidden": "true" },
+    `${SIGNS[member.status] ?? "?"} `);
+  const status = element("span", { class: "status", "data-status": member.status },
+    sign, WORDS[member.status] ?? member.status);
   const score = state.scores.find((scored) => scored.label !== "" && scored.label === member.label);
   const facts = [
     member.model,
@@ -141,12 +162,30 @@ function card(member, name, now) {
 function drawScores() {
   show("compared", state.scores.length > 0);
   document.getElementById("scores").replaceChildren(...state.scores.map((scored) => element("tr",
-    { "data-selected": scored.selected },
-    element("td", {}, scored.selected ? `${scored.label} ✓ chosen` : scored.label),
-    element("td", {}, scored.planner),
-    element("td", {}, scored.score.toFixed(1),
+    { role: "row", "data-selected": scored.selected },
+    cell("Plan", scored.selected ? `${scored.label} ✓ chosen` : scored.label),
+    cell("Planner", scored.planner),
+    cell("Score of 10", scored.score.toFixed(1),
       element("meter", { min: "0", max: "10", value: String(scored.score), "aria-hidden": "true" })),
-    element("td", {}, scored.rationale))));
+    cell("Why", scored.rationale, ...remarks("For it", scored.strengths),
+      ...remarks("Against it", scored.weaknesses)))));
+  const found = [["missing", state.missing_steps], ["contradictions", state.contradictions],
+    ["improvements", state.improvements]];
+  for (const [id, texts] of found) {
+    list(`${id}-list`, texts);
+    show(id, texts.length > 0);
+  }
+}
+
+/** A cell that says its column itself where the table is too narrow for columns. */
+function cell(column, ...children) {
+  return element("td", { role: "cell", "data-column": column }, element("div", {}, ...children));
+}
+
+function remarks(title, texts) {
+  if (texts.length === 0) return [];
+  return [element("p", { class: "side" }, title),
+    element("ul", { "aria-label": title }, ...texts.map((text) => element("li", {}, text)))];
 }
 
 document.getElementById("copy").addEventListener("click", async () => {

@@ -77,7 +77,10 @@ fn every_field_is_there_before_there_is_a_run() {
     for path in texts.iter().chain(&times) {
         assert_eq!(state.pointer(path), Some(&json!("")), "{path}");
     }
-    for path in ["/planners", "/errors", "/judge/errors", "/scores", "/warnings"] {
+    let found = ["/missing_steps", "/contradictions", "/improvements"];
+    for path in
+        ["/planners", "/errors", "/judge/errors", "/scores", "/warnings"].iter().chain(&found)
+    {
         assert_eq!(state.pointer(path), Some(&json!([])), "{path}");
     }
     assert_eq!(state["judge"]["status"], "pending");
@@ -186,8 +189,10 @@ fn what_was_left_out_or_cut_off_is_remarked() {
 fn the_judge_the_scores_and_the_plan() {
     let judged = json!({ "type": "plans_judged", "fallback": false, "selected": "Plan 2",
         "analysis": "second is better", "scores": [
-            { "label": "Plan 1", "seat": 1, "name": "Bob", "score": 4.5, "rationale": "thin" },
-            { "label": "Plan 2", "seat": 0, "name": "Ada", "score": 8.0, "rationale": "sound" }] });
+            { "label": "Plan 1", "seat": 1, "name": "Bob", "score": 4.5, "rationale": "thin",
+                "weaknesses": ["no tests"] },
+            { "label": "Plan 2", "seat": 0, "name": "Ada", "score": 8.0, "rationale": "sound",
+                "strengths": ["short"] }], "missing_steps": ["a backup"] });
     let sealed = json!({ "type": "labels_sealed", "seed": 1, "labels": [
         { "label": "Plan 1", "seat": 1, "name": "Bob" }, { "label": "Plan 2", "seat": 0, "name": "Ada" }] });
     let start = turn("turn_started", 2, "Cyd", JUDGE);
@@ -199,6 +204,9 @@ fn the_judge_the_scores_and_the_plan() {
     assert_eq!(message["payload"]["run_id"], "r1");
     assert_eq!(message["payload"]["judge"]["summary"], "second is better");
     assert_eq!(message["payload"]["scores"][1]["selected"], true);
+    assert_eq!(message["payload"]["scores"][1]["strengths"], json!(["short"]));
+    assert_eq!(message["payload"]["scores"][0]["weaknesses"], json!(["no tests"]));
+    assert_eq!(message["payload"]["missing_steps"], json!(["a backup"]));
     let warned = json!({ "type": "warned", "code": "demo", "message": "scripted" });
     let settled = json!({ "type": "plan_settled", "plan": {}, "markdown": "# Plan\u{7}\n" });
     let (state, changes) = after(&[warned, settled]);
@@ -208,6 +216,7 @@ fn the_judge_the_scores_and_the_plan() {
     assert_eq!(message["payload"]["errors"], json!([]));
     assert_eq!(message["payload"]["timestamp"], "1970-01-01T00:00:02.000Z");
     assert_eq!(message["payload"]["warnings"][0]["code"], "demo");
+    assert_eq!(message["payload"]["warnings"][0]["title"], "Demo voices");
 }
 
 #[test]
@@ -218,10 +227,12 @@ fn whoever_was_still_working_goes_with_the_run() {
     assert!(all.map(|member| member.status).all(|status| status == Status::Cancelled));
     let (mut state, _) = after(&[start]);
     assert!(state.stopped() && !state.stopped(), "said once");
-    assert_eq!(state.errors, ["the run stopped before its end: althing resume r1"]);
+    assert_eq!(state.errors, ["the run stopped before its end"]);
+    assert_eq!(state.resume, "althing resume r1");
     let resumed = json!({ "type": "run_resumed", "kept": 0, "max_cost_usd": null });
     state.take(&event(9, resumed.clone()));
     assert_eq!((state.errors.len(), state.planners[0].status), (0, Status::Pending));
+    assert_eq!(state.resume, "");
     let judge = turn("turn_started", 1, "Cyd", JUDGE);
     let done = checked("Ada", PLANNER, true, None);
     let first = [turn("turn_started", 0, "Ada", PLANNER), done, judge, end(json!("cancelled"))];
@@ -239,4 +250,22 @@ fn whoever_was_still_working_goes_with_the_run() {
     let judged = [checked("Cyd", JUDGE, true, None), end(json!("completed"))];
     let (state, _) = after(&[&first[..2], &bob, &[resumed], &judged].concat());
     assert_eq!(statuses(&state), [Complete, Cancelled, Complete]);
+}
+
+#[test]
+fn a_run_without_a_plan_says_where_it_stopped_and_how_it_goes_on() {
+    #[track_caller]
+    fn check(ending: Value, reached: &str, resume: &str) {
+        let (state, changes) = after(&[phase(1), phase(2), end(ending)]);
+        assert_eq!((json!(state.reached), state.resume.as_str()), (json!(reached), resume));
+        assert!(changes.contains(&Change::Phase));
+        assert_eq!(state.message(Change::Phase)["payload"]["resume"], resume);
+        assert_eq!(state.message(Change::Phase)["payload"]["reached"], reached);
+    }
+    let failed = |kind: &str| json!({ "failed": { "kind": kind, "message": "why" } });
+    check(json!("completed"), "judging", "");
+    check(json!("cancelled"), "judging", "althing resume r1");
+    check(failed("upstream"), "judging", "althing resume r1 --retry-failed");
+    check(failed("cost_limit"), "judging", "althing resume r1 --max-cost USD");
+    check(failed("internal"), "judging", "");
 }
