@@ -70,16 +70,16 @@ impl Terminal {
         self.waits_for(&format!("no {words}"), || (!self.screen().contains(words)).then_some(()));
     }
 
-    /// Presses Enter wherever `asked` stands, until it sees `end`.
+    /// Presses `key` wherever `asked` stands, until it sees `end`: one close behind another is lost.
     #[track_caller]
-    pub fn goes_on(&self, asked: &str, end: &str) {
+    pub fn goes_on(&self, key: &str, asked: &str, end: &str) {
         self.waits_for(end, || {
             let screen = self.screen();
             if screen.contains(end) {
                 return Some(());
             }
             if screen.contains(asked) {
-                self.press("Enter");
+                self.press(key);
             }
             None
         });
