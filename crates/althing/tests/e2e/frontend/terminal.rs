@@ -70,7 +70,7 @@ impl Terminal {
         self.waits_for(&format!("no {words}"), || (!self.screen().contains(words)).then_some(()));
     }
 
-    /// Presses `key` wherever `asked` stands, until it sees `end`.
+    /// Presses `key` wherever `asked` stands, until it sees `end`: one close behind another is lost.
     #[track_caller]
     pub fn press_until(&self, key: &str, asked: &str, end: &str) {
         self.waits_for(end, || {

@@ -132,9 +132,9 @@ fn a_bad_key_is_told_by_its_name_and_blocks_nothing() {
     }
 }
 
-/// The answer is there while the other server still leaves us waiting: its connection is open.
+/// A server that is asked and leaves us waiting keeps no answer from coming.
 #[test]
-fn a_server_that_never_answers_delays_nothing() {
+fn a_server_that_never_answers_blocks_no_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let home = Home::new().set("OLLAMA_BASE_URL", &url);
