@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 const packages = createRequire(`${process.argv[2]}/`);
 const { default: puppeteer } = await import(pathToFileURL(packages.resolve("puppeteer-core")));
 
-/** Nothing here takes so long; what waits longer has failed. */
-export const FOR_EVER_MS = 60_000;
+/** Nothing here takes so long, on a busy machine either; what waits longer has failed. */
+export const FOR_EVER_MS = 600_000;
 
 export function check(value, what) {
   if (!value) throw new Error(what);
