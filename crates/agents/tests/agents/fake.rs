@@ -60,8 +60,8 @@ async fn a_child_that_holds_the_pipe_holds_nobody_up() {
 
 #[tokio::test]
 async fn refusals_silence_and_failures_are_told_for_what_they_are() {
-    let no = "I'm sorry, but I can't help with that.\n";
-    check("refuse", Ok((no, Stop::End))).await;
+    let no = "the model declined to answer: I'm sorry, but I can't help with that.";
+    check("refuse", Err((Kind::Refused, no))).await;
     check("empty", Err((Kind::Refused, "it ended without an answer"))).await;
     let broke = "exit status 1: Error: something broke";
     check("fail", Err((Kind::Upstream, broke))).await;

@@ -131,7 +131,7 @@ fn the_page_of_a_run_without_a_plan_says_where_it_stopped() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/browser/council.mjs");
     let picture = home.path().join("stopped.png");
     let mut drive = home.foreign(Path::new("node"));
-    drive.arg(script).arg(&packages).arg(format!("{}/ui/?token={}", served.url, served.token));
+    drive.arg(script).arg(&packages).arg(&served.page);
     drive.arg(&picture).arg("stopped").stdin(Stdio::null());
     Done::of(drive.output().unwrap()).ends(0).says("ok");
     if let Some(folder) = std::env::var_os("ALTHING_PICTURES") {
