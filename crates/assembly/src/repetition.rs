@@ -38,6 +38,8 @@ const BLANKS_MIN: usize = 2_048;
 /// Watches one text.
 #[derive(Debug, Default)]
 pub struct Repetition {
+    /// Nothing in it is prose: a form repeats itself as code and tables do.
+    is_form: bool,
     text: String,
     splitter: Splitter,
     /// Where the last look for a period was.
@@ -69,6 +71,11 @@ struct Run {
 }
 
 impl Repetition {
+    /// Watches a form, such as the JSON of a plan.
+    pub fn of_form() -> Repetition {
+        Repetition { is_form: true, ..Repetition::default() }
+    }
+
     /// Takes in more text. Returns how many bytes of all text are worth keeping once it repeats
     /// itself.
     pub fn push(&mut self, text: &str) -> Option<usize> {
@@ -95,6 +102,10 @@ impl Repetition {
         self.find_period(end)
     }
 
+    fn is_prose(&self) -> bool {
+        !self.is_form && self.splitter.is_prose()
+    }
+
     /// Counts a sentence that is over.
     fn take_sentence(&mut self, range: Range<usize>) -> Option<usize> {
         let end = range.end;
@@ -105,7 +116,7 @@ impl Repetition {
         let is_near = end - said.end <= GAP_BYTES_MAX;
         let times = if is_known && is_near { said.times + 1 } else { 1 };
         *said = Said { times, end, number: sentence.number };
-        let is_prose = self.splitter.is_prose() && !sentence.is_open;
+        let is_prose = self.is_prose() && !sentence.is_open;
         let letters = sentence.letters * if is_prose { LENIENCE } else { 1 };
         self.counted.take_sentence(end, times, letters);
         self.same.take_sentence(end, if is_counted { 1 } else { times }, letters);
@@ -128,7 +139,7 @@ impl Repetition {
     /// Tells whether the last `length` bytes of `text`, which are periodic, are too many.
     fn is_loop(&self, text: &str, length: usize) -> bool {
         let tail = &text[text.ceil_char_boundary(text.len() - length)..];
-        let lenience = if self.splitter.is_prose() { 1 } else { LENIENCE };
+        let lenience = if self.is_prose() { 1 } else { LENIENCE };
         length >= SIGNS_BYTES_MIN * lenience
             || (length >= BLANKS_MIN && tail.trim().is_empty())
             || count_letters(tail) >= LETTERS_MIN * lenience

@@ -47,9 +47,10 @@ fn home() -> Option<(Home, String)> {
     Some((home, first["id"].as_str().unwrap().to_string()))
 }
 
-/// Every prompt is fitted to the window, and every speech fits it together with its prompt.
+/// Every prompt is fitted to the window, and every speech fits it together with its prompt. `watch`
+/// is what the text of a turn is watched with.
 #[track_caller]
-fn check_fits(events: &[Event], window: u64) {
+fn check_fits(events: &[Event], window: u64, watch: fn() -> Repetition) {
     for event in events {
         match &event.what {
             What::TurnEnded { by, outcome: Outcome::Said(said) } => {
@@ -60,7 +61,7 @@ fn check_fits(events: &[Event], window: u64) {
                 assert!(used <= window, "turn {} took {used} of {window} tokens", by.turn);
                 let chars = said.text.chars().count() as u64;
                 assert!(chars < window * CHARS_PER_TOKEN_MAX, "turn {} has no end", by.turn);
-                let loops = Repetition::default().push(&said.text).is_some();
+                let loops = watch().push(&said.text).is_some();
                 assert!(!loops, "turn {} repeats itself: {}", by.turn, said.text);
             }
             What::TurnEnded { outcome: Outcome::Failed(failure), .. } => {
@@ -131,7 +132,7 @@ fn discuss(home: &Home, model: &str, (method, seats, window): (&str, usize, u64)
     let (models, tokens) = (vec![model; seats].join(","), window.to_string());
     let args = ["ask", QUESTION, "--method", method, "--models", &models, "--rounds", "1"];
     let done = home.run(&[&args[..], &["--context-tokens", &tokens, "--json"]].concat());
-    check_fits(&done.events(), window);
+    check_fits(&done.events(), window, Repetition::default);
     check_ends(&done, &format!("{method} with {seats} seats in {window} tokens"))
 }
 
@@ -152,7 +153,7 @@ fn soak_a_real_model_alone_with_tools_in_a_council_and_killed() {
     let Some((home, model)) = home().filter(|_| is_soak()) else { return };
     let alone = home.run(&["ask", "What is tea?", "--models", &model, "--json"]);
     assert!(check_ends(&alone, "one model alone"), "{alone:#?}");
-    check_fits(&alone.events(), 8_192);
+    check_fits(&alone.events(), 8_192, Repetition::default);
     let tools = home.path().join("tools.json");
     let tool = r#"[{"name":"add","description":"adds","parameters":{"type":"object"}}]"#;
     std::fs::write(&tools, tool).unwrap();
@@ -177,7 +178,7 @@ fn plan(home: &Home, model: &str, window: u64) {
         return;
     }
     check_ends(&plan, &format!("a plan in {window} tokens"));
-    check_fits(&plan.events(), window);
+    check_fits(&plan.events(), window, Repetition::of_form);
 }
 
 fn kill_and_resume(home: &Home, model: &str) {
@@ -209,7 +210,7 @@ fn kill_and_resume(home: &Home, model: &str) {
     places.sort_unstable();
     places.dedup();
     assert_eq!(places.len(), all, "no turn that had ended was asked again");
-    check_fits(&after, 2_048);
+    check_fits(&after, 2_048, Repetition::default);
 }
 
 fn ended_place(event: &Event) -> Option<(u32, usize, u32)> {

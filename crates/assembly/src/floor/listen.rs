@@ -140,8 +140,11 @@ async fn hear(
             }
             Some(Reached::Text { cut, bytes }) => {
                 answer.text.truncate(answer.text.floor_char_boundary(bytes));
-                let said_nothing = Fault::new(Kind::Upstream, "the model said nothing");
-                return Ok(limits.cut(answer, cut, said_nothing));
+                let why = match answer.text.trim() {
+                    "" => "the model said nothing",
+                    _ => "it said the same again and again",
+                };
+                return Ok(limits.cut(answer, cut, Fault::new(Kind::Upstream, why)));
             }
         }
     }
@@ -196,7 +199,9 @@ struct Limits {
 
 impl Limits {
     fn new(ceiling: Ceiling) -> Limits {
-        let (text_watch, thought_watch) = (Repetition::default(), Repetition::default());
+        let text_watch =
+            if ceiling.is_form { Repetition::of_form() } else { Repetition::default() };
+        let thought_watch = Repetition::default();
         let (text, thought) = (Weighing::default(), Weighing::default());
         Limits { ceiling, chars: 0, bytes: 0, text, thought, text_watch, thought_watch }
     }
@@ -235,8 +240,7 @@ impl Limits {
         let before = self.bytes;
         self.bytes += text.len();
         self.chars += text.chars().count();
-        let kept = (!self.ceiling.is_form).then(|| self.text_watch.push(text)).flatten();
-        if let Some(bytes) = kept {
+        if let Some(bytes) = self.text_watch.push(text) {
             return Some(Reached::Text { cut: CutOff::Looping, bytes });
         }
         // A form is as long as it has to be: only its bytes are limited.

@@ -112,6 +112,24 @@ fn what_is_in_a_fence_may_repeat_itself() {
     check_loop("lines", "", 20, 3_072, &output);
 }
 
+/// A plan says the same under many headings; one whose text goes in circles is a loop all the same.
+#[test]
+fn forms_repeat_themselves_up_to_a_point() {
+    let watch = |text: &str| Repetition::of_form().push(text);
+    let step = |n| {
+        format!(
+            "{{\"title\": \"{}\", \"why\": \"It stands on something.\", \"steps\": [\"Begin.\", \
+             \"Say when it is done.\"], \"risk\": \"None is known.\"}},\n",
+            word(n)
+        )
+    };
+    assert_eq!(watch(&repeat(400, step)), None);
+    let circle = "you are asked to have your doubts and you are asked to meet the challenges, ";
+    let text = format!("{{\"summary\": \"{}", circle.repeat(30));
+    assert!(Repetition::default().push(&text).is_some() && watch(&text).is_none());
+    assert!(watch(&format!("{text}{}", circle.repeat(80))).is_some());
+}
+
 #[test]
 fn what_is_new_is_never_dropped() {
     let news = "But a team of nine needs other rules than this one.";

@@ -75,6 +75,36 @@ async fn an_invalid_answer_is_asked_again_at_once_with_its_errors() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_plan_that_goes_in_circles_is_cut_and_asked_for_again() {
+    let script = |call: &Call| match (call.name, call.nth) {
+        ("ada", 0) => {
+            let circle = "you are asked to meet the challenges, ".repeat(900);
+            Some(vec![Say("{\"summary\": \""), SayText(circle), Say("\"}")])
+        }
+        _ => None,
+    };
+    check(
+        same,
+        script,
+        expect![[r#"
+        0 ada is asked
+        0 ada fails, upstream: it said the same again and again
+        0 ada is not valid: it said the same again and again => Same
+        0 ada is asked
+        0 ada is valid at attempt 2: The plan of number 0
+        0 bob is asked
+        0 bob is valid at attempt 1: The plan of number 1
+        Plan 1 is ada, Plan 2 is bob
+        0 cyd is asked
+        0 cyd is valid at attempt 1: Plan 1 is selected
+        the judge selects Plan 1
+        => "The best of all"
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn three_invalid_answers_are_the_end_of_a_planner_and_not_of_the_run() {
     let script = |call: &Call| (call.name == "ada").then(|| vec![Say("no JSON here")]);
     check(
