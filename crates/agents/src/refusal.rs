@@ -19,6 +19,15 @@ const BEGINNINGS: &[&str] = &[
     "as an ai",
     "unable to comply",
     "i'm afraid i can't",
+    "ich kann",
+    "leider kann ich",
+    "es tut mir leid",
+    "tut mir leid",
+    "je ne peux pas",
+    "je suis désolé",
+    "désolé",
+    "lo siento",
+    "no puedo",
 ];
 /// What is refused: an answer such as "I cannot recommend it" is none.
 const REFUSED: &[&str] = &[
@@ -39,6 +48,14 @@ const REFUSED: &[&str] = &[
     "provide that",
     "must decline",
     "have to decline",
+    "nicht helfen",
+    "nicht weiterhelfen",
+    "nicht nachkommen",
+    "vous aider",
+    "cette demande",
+    "ayudarte",
+    "ayudarle",
+    "esta solicitud",
 ];
 /// A longer text says more than that it refuses.
 const REFUSAL_CHARS_MAX: usize = 400;
@@ -64,6 +81,10 @@ mod tests {
             ("I'm sorry, but I can't help with that.\n", true),
             ("I’m unable to assist with this request.", true),
             ("As an AI, I must decline.", true),
+            ("Ich kann dabei leider nicht helfen.", true),
+            ("Je suis désolé, je ne peux pas vous aider.", true),
+            ("Lo siento, no puedo ayudarte con eso.", true),
+            ("Ich kann den Monolithen empfehlen.", false),
             ("I cannot recommend a monolith for three teams.", false),
             ("Sorry, the second plan is better: it has a way back.", false),
             ("Yes. I'm sorry, but I can't help with that.", false),

@@ -241,10 +241,10 @@ fn packed(body: &serde_json::Value, ask: &Ask) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// No key in what a call reports.
+/// No key in what a call reports, and how long to wait where its server said so.
 fn clean(endpoint: &Endpoint, item: Result<Delta>) -> Result<Delta> {
     match item {
-        Err(fault) => Err(exchange::scrub(endpoint, fault)),
+        Err(fault) => Err(retry::tell_wait(exchange::scrub(endpoint, fault))),
         Ok(Delta::Retrying(mut retry)) => {
             retry.message = exchange::without_key(endpoint, &retry.message);
             Ok(Delta::Retrying(retry))

@@ -27,13 +27,29 @@ pub struct Page {
 }
 
 impl Page {
-    /// Serves the page of councils on a free port and says where.
-    pub async fn open(desk: &Desk, library: Arc<Library>) -> Result<Page> {
-        Page::serve(desk, Service::over(library).await?, "/ui/").await
+    /// Serves the page of councils on a free port.
+    pub async fn open(library: Arc<Library>) -> Result<Page> {
+        Page::bind(Service::over(library).await?).await
+    }
+
+    /// Says where the page is, which shows this run and no other.
+    pub fn show_run(&self, desk: &Desk, run: &str) {
+        self.bound.show_only(run);
+        self.tell(desk, "/ui/");
     }
 
     /// Serves on a free port and says where the page at `path` is.
     pub async fn serve(desk: &Desk, service: Arc<Service>, path: &str) -> Result<Page> {
+        let page = Page::bind(service).await?;
+        page.tell(desk, path);
+        Ok(page)
+    }
+
+    fn tell(&self, desk: &Desk, path: &str) {
+        tell(desk.screen, &format!("The page: {}", self.bound.page(path)));
+    }
+
+    async fn bind(service: Arc<Service>) -> Result<Page> {
         // One of its own: the address is shown, and the person's token opens much more for longer.
         let token = Token::draw()?;
         let options = http::Options {
@@ -43,7 +59,6 @@ impl Page {
         };
         let stop = CancellationToken::new();
         let bound = http::serve(service.clone(), options, stop.clone()).await?;
-        tell(desk.screen, &format!("The page: {}", bound.page(path)));
         Ok(Page { bound, service, stop })
     }
 

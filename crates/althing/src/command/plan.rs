@@ -36,9 +36,12 @@ pub async fn plan(args: args::Plan) -> Result<(), Failed> {
     let library = library?;
     let (output, ui) = (args.output, args.ui);
     let wanted = wanted(args, task, &desk);
-    let page = if ui { Some(Page::open(&desk, library.clone()).await?) } else { None };
+    let page = if ui { Some(Page::open(library.clone()).await?) } else { None };
     let runs = desk.runs(library.clone());
     let begun = runs.plan(wanted).await.map_err(failed)?;
+    if let Some(page) = &page {
+        page.show_run(&desk, &begun.run.id);
+    }
     if !output.quiet {
         begun.notes.iter().for_each(|note| tell(desk.screen, note));
     }

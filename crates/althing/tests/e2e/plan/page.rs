@@ -172,6 +172,14 @@ fn plan_ui_serves_its_own_page_while_it_runs() {
     lines.find(|line| line.contains("The page stays until Ctrl-C, or until nobody")).unwrap();
     let (code, body) = fetch(address, token);
     assert!(code == 200 && body.contains("\"phase\":\"complete\""), "{body}");
+    // Somebody else's run is newer, and not of this page.
+    let other = ["plan", "--task", "Another", "--planners", "demo:a", "--judge", "demo:b"];
+    home.run(&other).ends(0);
+    assert!(fetch(address, token).1.contains("\"task_brief\":\"Move it\""), "its own run");
+    let runs = home.run(&["history", "--json"]).out;
+    let newest: Value = serde_json::from_str(runs.lines().next().unwrap()).unwrap();
+    let other = format!("{token}&run_id={}", newest["id"].as_str().unwrap());
+    assert_eq!(fetch(address, &other).0, 404);
     let mut open = TcpStream::connect(address).unwrap();
     write!(open, "GET /ui/events?token={token} HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
     let mut first = [0; 1];

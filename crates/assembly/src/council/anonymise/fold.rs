@@ -79,6 +79,14 @@ fn fold_char(c: char) -> Option<char> {
         // Mathematical letters in thirteen styles, and digits in five.
         0x1d400..=0x1d6a3 => letter((code - 0x1d400) % 52),
         0x1d7ce..=0x1d7ff => ascii((code - 0x1d7ce) % 10 + u32::from(b'0')),
+        // Roman numerals of one letter.
+        0x2160 | 0x2170 => roman(code, 'I'),
+        0x2164 | 0x2174 => roman(code, 'V'),
+        0x2169 | 0x2179 => roman(code, 'X'),
+        0x216c | 0x217c => roman(code, 'L'),
+        0x216d | 0x217d => roman(code, 'C'),
+        0x216e | 0x217e => roman(code, 'D'),
+        0x216f | 0x217f => roman(code, 'M'),
         // In circles, squares and brackets.
         0x24b6..=0x24e9 => letter(code - 0x24b6),
         0x249c..=0x24b5 => letter(code - 0x249c + 26),
@@ -101,6 +109,11 @@ static PLAIN: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
 
 fn ascii(code: u32) -> char {
     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The small ones stand sixteen places behind the large ones.
+fn roman(code: u32, large: char) -> char {
+    if code < 0x2170 { large } else { large.to_ascii_lowercase() }
 }
 
 /// The large letters, then the small ones.
@@ -186,6 +199,7 @@ mod tests {
             "Cláüdé",
             "Cl\u{200b}au\u{ad}de",
             "C\u{301}laude",
+            "Ⅽⅼauⅾe",
         ] {
             check(text, "Claude");
         }

@@ -27,6 +27,8 @@ const THOUGHT_TAGS: &[(&str, &str)] = &[
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
     ("<reasoning>", "</reasoning>"),
+    ("◁think▷", "◁/think▷"),
+    ("<|channel|>analysis", "<|end|>"),
 ];
 
 /// An object of the text.
@@ -85,6 +87,12 @@ fn leave_thoughts(text: &str, mut found: Found) -> Found {
     if found.candidates.iter().any(|it| !is_in(it.place.start, false)) {
         found.candidates.retain(|it| !is_in(it.place.start, false));
         found.broken.retain(|it| !is_in(it.at, false));
+    } else if let Some(last) = found.candidates.iter().map(|it| it.place.start).max()
+        && is_in(last, false)
+    {
+        // A thought that nobody ended: drafts come first, and the answer last.
+        found.candidates.retain(|it| it.place.start == last);
+        found.broken.retain(|it| it.at > last);
     }
     found
 }

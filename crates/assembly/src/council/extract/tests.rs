@@ -190,9 +190,13 @@ fn a_draft_in_the_thoughts_never_beats_the_answer() {
     let mut draft = kit::plan("a long draft of a plan that was only thought about");
     draft["risks"] = json!(["one", "two", "three"]);
     let answer = kit::plan("s");
-    for (open, close) in
-        [("<think>", "</think>"), ("<thinking>\n", "</thinking>"), ("", "</think>")]
-    {
+    for (open, close) in [
+        ("<think>", "</think>"),
+        ("<thinking>\n", "</thinking>"),
+        ("", "</think>"),
+        ("◁think▷", "◁/think▷"),
+        ("<|channel|>analysis<|message|>", "<|end|><|channel|>final<|message|>"),
+    ] {
         finds(&format!("{open}Maybe {draft} or not{close}\n{answer}"), &answer);
         complains(
             &format!("{open}Maybe {draft} or not{close}\nI would rather not."),
@@ -207,6 +211,7 @@ fn a_draft_in_the_thoughts_never_beats_the_answer() {
     }
     // A thought that nobody ended, and a plan about such tags.
     finds(&format!("<think>{answer}"), &answer);
+    finds(&format!("<think>{draft} No, better:\n{answer}"), &answer);
     let about = kit::plan("Strip <think> and </think> from answers");
     finds(&format!("Here: {about} Done."), &about);
 }

@@ -2,7 +2,7 @@
 //! them (CORS). All others hear nothing, and their browsers keep the answers from them.
 
 use super::reply::{ANSWERED_BY, Reply};
-use super::web;
+use super::{ignored, web};
 use axum::body::Body;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -18,8 +18,14 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
 const ASKS_PRIVATE: &str = "access-control-request-private-network";
 const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 /// Headers of an answer that a page may read beside the usual ones.
-const READABLE: [&str; 5] =
-    [ANSWERED_BY, "x-althing-tokens", "retry-after", "retry-after-ms", "x-request-id"];
+const READABLE: [&str; 6] = [
+    ANSWERED_BY,
+    ignored::NAME,
+    "x-althing-tokens",
+    "retry-after",
+    "retry-after-ms",
+    "x-request-id",
+];
 
 /// The sites whose pages may ask.
 #[derive(Debug, Clone, Default)]

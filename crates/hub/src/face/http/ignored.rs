@@ -6,7 +6,8 @@ use super::talk::Piece;
 use althing_chat::Delta;
 use hyper::header::{HeaderName, HeaderValue};
 
-const HEADER: HeaderName = HeaderName::from_static("x-althing-ignored");
+pub(super) const NAME: &str = "x-althing-ignored";
+const HEADER: HeaderName = HeaderName::from_static(NAME);
 /// Names in the header; more are left out of it.
 const NAMES_MAX: usize = 32;
 /// Characters of a name; a longer one is cut.

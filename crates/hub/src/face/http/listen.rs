@@ -44,6 +44,11 @@ impl Bound {
         format!("http://{}{path}?token={}", self.address, self.app.page_key().secret().expose())
     }
 
+    /// Lets the pages show this run and no other.
+    pub fn show_only(&self, run: &str) {
+        self.app.show_only(run);
+    }
+
     /// How many pages follow a run now.
     pub fn watchers(&self) -> usize {
         self.app.watchers().count()

@@ -20,7 +20,7 @@ use hyper::header::{ALLOW, HeaderValue, USER_AGENT};
 use hyper::{HeaderMap, Method};
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tower_service::Service as _;
 
 const HEALTH: &str = "/healthz";
@@ -47,6 +47,8 @@ pub(super) struct Desk {
     pub service: Arc<Service>,
     pub limits: Limits,
     pub watchers: Watchers,
+    /// The only run that the pages show, where there is one.
+    pub shown_run: Arc<OnceLock<String>>,
 }
 
 impl App {
@@ -56,7 +58,8 @@ impl App {
         address: SocketAddr,
         limits: Limits,
     ) -> Result<App> {
-        let desk = Desk { service: service.clone(), limits, watchers: Watchers::default() };
+        let (watchers, shown_run) = (Watchers::default(), Arc::default());
+        let desk = Desk { service: service.clone(), limits, watchers, shown_run };
         let session = Session::begin(address.port())?;
         let origins = Origins::new(&service.library.book().config.http_origins);
         let router = router(desk.clone());
@@ -66,6 +69,12 @@ impl App {
     /// What opens the web application in this run.
     pub(super) fn page_key(&self) -> &Token {
         self.session.key()
+    }
+
+    /// Shows this run from now on and no other.
+    pub(super) fn show_only(&self, run: &str) {
+        // The first one stays.
+        let _ = self.desk.shown_run.set(run.to_string());
     }
 
     /// Who follows a run.

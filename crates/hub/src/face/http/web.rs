@@ -15,7 +15,7 @@ pub(super) use watch::Watchers;
 
 use super::reply::{self, Reply};
 use super::router::Desk;
-use althing_stdx::Fault;
+use althing_stdx::{Fault, Kind, Result};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -23,7 +23,7 @@ use axum::routing::get;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Deserialize;
-use watch::Mark;
+use watch::{Mark, Wanted};
 
 /// Where the application is.
 pub(super) const ROOT: &str = "/ui";
@@ -79,8 +79,24 @@ pub(super) fn turned_away(fault: &Fault, status: u16) -> Reply {
     dressed(reply)
 }
 
+/// The run that is meant: the one that is asked for, or the only one that this face shows.
+fn wanted_run(desk: &Desk, asked: Option<String>) -> Result<Wanted> {
+    match (desk.shown_run.get(), asked) {
+        (Some(shown), Some(asked)) if *shown != asked => Err(Fault::new(
+            Kind::NotFound,
+            format!("run_id: this page shows the run {shown} alone"),
+        )),
+        (Some(shown), _) => Ok(Some(shown.clone())),
+        (None, asked) => Ok(asked),
+    }
+}
+
+async fn read_state(desk: &Desk, asked: Asked) -> Result<state::State> {
+    watch::state(&desk.service.store, &wanted_run(desk, asked.run_id)?).await
+}
+
 async fn state(State(desk): State<Desk>, Query(asked): Query<Asked>) -> Reply {
-    match watch::state(&desk.service.store, &asked.run_id).await {
+    match read_state(&desk, asked).await {
         Ok(state) => reply::json(&serde_json::json!(state)),
         Err(fault) => refused(&fault),
     }
@@ -91,7 +107,11 @@ async fn events(State(desk): State<Desk>, Query(asked): Query<Asked>, headers: H
     let returned = headers.get("last-event-id").and_then(|it| it.to_str().ok());
     let after = returned.or(asked.after.as_deref()).and_then(Mark::read);
     let store = desk.service.store.clone();
-    match watch::follow(store, asked.run_id, after, &desk.watchers).await {
+    let wanted = match wanted_run(&desk, asked.run_id) {
+        Ok(wanted) => wanted,
+        Err(fault) => return refused(&fault),
+    };
+    match watch::follow(store, wanted, after, &desk.watchers).await {
         Ok(stream) => reply::events(Body::from_stream(stream)),
         Err(fault) => refused(&fault),
     }
@@ -99,9 +119,9 @@ async fn events(State(desk): State<Desk>, Query(asked): Query<Asked>, headers: H
 
 /// The final plan as a file to keep, never as a page.
 async fn plan(State(desk): State<Desk>, Query(asked): Query<Asked>) -> Reply {
-    let state = match watch::state(&desk.service.store, &asked.run_id).await {
+    let state = match read_state(&desk, asked).await {
         Ok(state) if state.final_plan.is_empty() => {
-            let fault = Fault::new(althing_stdx::Kind::NotFound, "there is no final plan yet");
+            let fault = Fault::new(Kind::NotFound, "there is no final plan yet");
             return refused(&fault);
         }
         Ok(state) => state,
