@@ -132,6 +132,10 @@ impl Model for Agent {
         &self.id
     }
 
+    fn is_noisy(&self) -> bool {
+        true
+    }
+
     /// Nothing is started before the stream is polled, and everything ends with it.
     fn speak(&self, ask: Ask) -> Speaking {
         if let Err(fault) = ask.check_text_only(&self.id) {

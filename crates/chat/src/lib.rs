@@ -25,6 +25,12 @@ pub trait Model: Send + Sync {
     fn tools(&self) -> &[Tool] {
         &[]
     }
+
+    /// Whether other things stand around its answers, such as the progress lines of a program: that
+    /// these repeat themselves says nothing about the answer.
+    fn is_noisy(&self) -> bool {
+        false
+    }
 }
 
 /// What a model says, as it says it.

@@ -18,13 +18,12 @@ fn check(args: &[&str], input: String) {
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut stdin = child.stdin.take().unwrap();
-    // It may end before it has read all.
-    let writer =
-        std::thread::spawn(move || drop(stdin.write_all(input.as_bytes()).map(|()| stdin)));
+    // It may end before it has read all; until then its input stays open.
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).map(|()| stdin));
     wait_until_it_hears(&mut child);
     signal(&child, "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
-    writer.join().unwrap();
+    drop(writer.join().unwrap());
     home.is_left();
 }
 

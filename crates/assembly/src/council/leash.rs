@@ -26,6 +26,10 @@ impl Model for Leash {
         self.model.tools()
     }
 
+    fn is_noisy(&self) -> bool {
+        self.model.is_noisy()
+    }
+
     fn speak(&self, ask: Ask) -> Speaking {
         let listening = Listening {
             speaking: self.model.speak(ask),

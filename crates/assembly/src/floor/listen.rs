@@ -67,7 +67,7 @@ pub(super) async fn listen(
     let speech = turn.speech;
     let mut purse =
         Purse { floor, seat, speech, reserved, chars, is_calling: false, has_called: false };
-    let mut limits = Limits::new(ceiling);
+    let mut limits = Limits::new(ceiling, seat.model.is_noisy());
     let heard = hear(&mut purse, &mut batch, ask, &mut answer, &mut limits).await;
     batch.flush(floor).await?;
     if !has_tools {
@@ -193,14 +193,17 @@ struct Limits {
     bytes: usize,
     text: Weighing,
     thought: Weighing,
-    text_watch: Repetition,
+    text_watch: Option<Repetition>,
     thought_watch: Repetition,
 }
 
 impl Limits {
-    fn new(ceiling: Ceiling) -> Limits {
-        let text_watch =
-            if ceiling.is_form { Repetition::of_form() } else { Repetition::default() };
+    /// A form is looked for in all that a noisy model says, so its text is not watched.
+    fn new(ceiling: Ceiling, is_noisy: bool) -> Limits {
+        let text_watch = match ceiling.is_form {
+            true => (!is_noisy).then(Repetition::of_form),
+            false => Some(Repetition::default()),
+        };
         let thought_watch = Repetition::default();
         let (text, thought) = (Weighing::default(), Weighing::default());
         Limits { ceiling, chars: 0, bytes: 0, text, thought, text_watch, thought_watch }
@@ -240,7 +243,7 @@ impl Limits {
         let before = self.bytes;
         self.bytes += text.len();
         self.chars += text.chars().count();
-        if let Some(bytes) = self.text_watch.push(text) {
+        if let Some(bytes) = self.text_watch.as_mut().and_then(|watch| watch.push(text)) {
             return Some(Reached::Text { cut: CutOff::Looping, bytes });
         }
         // A form is as long as it has to be: only its bytes are limited.

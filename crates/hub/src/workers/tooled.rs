@@ -64,6 +64,10 @@ impl Model for Tooled {
         self.tools.tools()
     }
 
+    fn is_noisy(&self) -> bool {
+        self.voice.is_noisy()
+    }
+
     fn speak(&self, ask: Ask) -> Speaking {
         if !ask.tools.is_empty() {
             return self.voice.speak(ask);

@@ -191,6 +191,13 @@ impl Model for Counted {
         }
     }
 
+    fn is_noisy(&self) -> bool {
+        match &self.voice {
+            Voice::Routed(voice) => voice.is_noisy(),
+            Voice::Alone(voice) => voice.is_noisy(),
+        }
+    }
+
     fn speak(&self, ask: Ask) -> Speaking {
         self.speak_noting(ask).0
     }

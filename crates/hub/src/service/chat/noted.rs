@@ -35,6 +35,10 @@ impl Model for NotedVoice {
         self.voice.id()
     }
 
+    fn is_noisy(&self) -> bool {
+        self.voice.is_noisy()
+    }
+
     fn speak(&self, ask: Ask) -> Speaking {
         let (speaking, answered) = self.voice.speak_noting(ask);
         *self.answered() = answered;
