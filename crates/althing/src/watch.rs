@@ -200,8 +200,12 @@ async fn show_events(log: &RunLog, control: &Control, mut view: View, pauses: bo
                 is_paused = false;
                 control.go_on();
             }
-            // A screen that takes nothing needs no new status either.
-            _ = tick.tick(), if printer::is_idle() => printer::print(view.tick()),
+            _ = tick.tick() => {
+                // A screen that takes nothing needs no new status either.
+                if printer::is_idle() {
+                    printer::print(view.tick());
+                }
+            }
         }
     }
 }
