@@ -118,7 +118,7 @@ fn a_person_sees_which_target_rests() {
 /// A login whose renewal was refused is marked, whoever asks.
 #[test]
 fn a_person_sees_which_login_is_over() {
-    // The token is old at once, and there is no new one.
+    // The token expires at once and cannot be renewed.
     let script = Logins { token_life: 1, over: true, ..Logins::default() };
     let upstream = Upstream::start(Options::default().logins(script));
     let Some(bus) = logins::bus(&upstream) else { return };
